@@ -1,0 +1,63 @@
+"""What the rest of Askbucket asks of object storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from shared.errors import SettingsError
+
+
+class Bucket(Protocol):
+    """Objects by key under one URL. Keys are `/`-separated and relative.
+
+    A version is an opaque token of an object's state; a conditional write compares it.
+    Reads of what is not there raise ObjectMissing; anything else that fails raises BucketError.
+    """
+
+    @property
+    def url(self) -> str:
+        """The URL the bucket was opened with."""
+
+    def read(self, key: str) -> bytes:
+        """A small object, whole."""
+
+    def read_versioned(self, key: str) -> tuple[bytes, str]:
+        """A small object and its version."""
+
+    def read_range(self, key: str, start: int, end: int) -> bytes:
+        """Bytes start to end (end exclusive)."""
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write a small object, replacing what is there."""
+
+    def put_file(self, key: str, path: Path) -> None:
+        """Write a large object from a local file, whole or not at all."""
+
+    def put_if(self, key: str, data: bytes, version: str | None) -> str:
+        """Write only if the object's version is still `version` (None: only if there is none).
+
+        Returns the new version. Raises PreconditionFailed.
+        """
+
+    def size(self, key: str) -> int | None:
+        """Bytes of the object, or None where there is none."""
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Every key under the prefix, sorted."""
+
+    def delete(self, key: str) -> None:
+        """Remove the object; one that is not there is no error."""
+
+    def local_path(self, key: str) -> Path | None:
+        """The object's path where it can be mapped in place, else None (it must be copied first)."""
+
+
+def open_bucket(url: str) -> Bucket:
+    """The bucket behind a URL. Raises SettingsError for a scheme nobody speaks."""
+    if url.startswith("file://"):
+        from shared.bucket.file import FileBucket
+
+        return FileBucket(url)
+    raise SettingsError(f"BUCKET_URL={url!r}: expected file:///…")

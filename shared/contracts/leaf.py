@@ -1,0 +1,69 @@
+"""A table document as it travels from the leaf files to a release, and back out of records.db.
+
+okf-leaves: a *source* is one directory with an access document; a *leaf* is one measure of it. A *family*
+is what a caller calls a source: one directory, except that the five BigQuery directories are one family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+BIGQUERY_DIRECTORIES = ("census-acs-bq", "gcp-bigquery-public", "gcp-marketplace-free", "irs-990-bq", "sec-bq")
+LEAF_TYPE = "application/okf-table+markdown"
+SOURCE_TYPE = "application/okf-source+markdown"
+
+
+def family_of(directory: str) -> str:
+    """The source family a directory belongs to."""
+    return "bigquery" if directory in BIGQUERY_DIRECTORIES else directory
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source directory: its access document, inherited by every leaf of it.
+
+    `publisher` is the domain in every URN of the source; `front_matter` is JSON-ready, as read.
+    `path` is None where the access document is missing.
+    """
+
+    directory: str
+    family: str
+    publisher: str
+    urn: str
+    path: str | None
+    front_matter: Mapping[str, Any]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One table document.
+
+    `path` is relative to the leaf root (`sources/census/dp03-0062e.md`); `code` is the identifier its
+    publisher gave it; `scope` is the source's entity type; `front_matter` is the leaf's own, JSON-ready.
+    `unreadable` says why the front matter could not be read, else it is None.
+    """
+
+    path: str
+    urn: str
+    family: str
+    source: str
+    publisher: str
+    code: str | None
+    title: str
+    description: str
+    queries: tuple[str, ...]
+    tags: tuple[str, ...]
+    scope: str
+    front_matter: Mapping[str, Any]
+    body: str
+    unreadable: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What is embedded: title, questions, scope and description, joined with ". ", empty parts skipped."""
+        scope = f"Describes {self.scope}" if self.scope else ""
+        parts = (self.title, *self.queries, scope, self.description)
+        return ". ".join(part.strip() for part in parts if part.strip())[:8000]

@@ -1,0 +1,27 @@
+"""Notices: whatever was dropped, skipped, replaced or not scored says so, by one of these codes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+NoticeCode = Literal[
+    "embedded_models",
+    "embedding_order",
+    "lexical_order",
+    "leaf_unreadable",
+    "page_size_clamped",
+    "phrasings_dropped",
+    "query_shortened",
+    "release_pending",
+    "source_failed",
+    "source_not_scored",
+    "verdicts_skipped",
+    "widening_stopped",
+]
+
+Notice = dict[str, Any]
+
+
+def notice(code: NoticeCode, message: str, **details: Any) -> Notice:
+    """A typed notice: `code` for programs, `message` for people, the details beside them."""
+    return {"code": code, "message": message, **details}

@@ -1,0 +1,89 @@
+"""The ledger: what a request asked of models, one event an attempt, with tokens, time and dollars."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+
+from shared.contracts.usage import CallEvent, Outcome, Spent, Usage
+
+MAX_EVENTS = 200
+
+
+class Ledger:
+    """Counts the attempts of one request. Safe to share between the threads and tasks that serve it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._events: list[CallEvent] = []
+        self._dropped = 0
+        self._billed: list[CallEvent] = []
+        self._provider_cost = False
+
+    def record(
+        self,
+        *,
+        target: str,
+        model: str,
+        stage: str,
+        elapsed_ms: float,
+        outcome: Outcome = "success",
+        prompt_tokens: int = 0,
+        completion_tokens: int = 0,
+        cost_usd: float = 0.0,
+        cost_reported: bool = False,
+    ) -> None:
+        """Write down one attempt. Only a success is billed: a retry shows in the events, not in the calls."""
+        event = CallEvent(
+            target=target,
+            model=model,
+            stage=stage,
+            elapsed_ms=round(elapsed_ms),
+            outcome=outcome,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            tokens=prompt_tokens + completion_tokens,
+            cost_usd=round(cost_usd, 6),
+        )
+        with self._lock:
+            if len(self._events) < MAX_EVENTS:
+                self._events.append(event)
+            else:
+                self._dropped += 1
+            if outcome == "success":
+                self._billed.append(event)
+            self._provider_cost = self._provider_cost or cost_reported
+
+    def snapshot(self) -> Usage:
+        """The `usage` block as it stands now."""
+        with self._lock:
+            billed, events, dropped = list(self._billed), list(self._events), self._dropped
+            provider_cost = self._provider_cost
+        embeds = [event for event in billed if event["stage"].startswith("embed")]
+        chats = [event for event in billed if not event["stage"].startswith("embed")]
+        return Usage(
+            llm_calls=len(billed),
+            chat_calls=len(chats),
+            embed_calls=len(embeds),
+            prompt_tokens=sum(event["prompt_tokens"] for event in chats),
+            completion_tokens=sum(event["completion_tokens"] for event in chats),
+            embed_tokens=sum(event["tokens"] for event in embeds),
+            total_tokens=sum(event["tokens"] for event in billed),
+            cost_usd=round(sum(event["cost_usd"] for event in billed), 6),
+            cost_source="provider" if provider_cost else "price-table",
+            by_model=_spent_by(billed, "model"),
+            by_stage=_spent_by(billed, "stage"),
+            call_events=events,
+            call_events_dropped=dropped,
+        )
+
+
+def _spent_by(events: list[CallEvent], key: str) -> dict[str, Spent]:
+    totals: dict[str, Spent] = defaultdict(lambda: Spent(calls=0, tokens=0, cost_usd=0.0))
+    for event in events:
+        name = event["model"] if key == "model" else event["stage"]
+        spent = totals[name]
+        spent["calls"] += 1
+        spent["tokens"] += event["tokens"]
+        spent["cost_usd"] = round(spent["cost_usd"] + event["cost_usd"], 6)
+    return dict(totals)

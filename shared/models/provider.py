@@ -1,0 +1,107 @@
+"""What is asked of a model, whoever answers.
+
+The embedder is named by a release's manifest and never chosen otherwise; the judge comes from
+LLM_PROVIDER. Both are asynchronous, so that a deadline or a caller who has left can cancel them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from shared.models.ledger import Ledger
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a judge is shown of one candidate: data, never instructions."""
+
+    title: str
+    description: str
+    queries: tuple[str, ...]
+    scope: str
+    geography: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One table document in the pool, with what retrieval measured of it.
+
+    `cosines` are one a phrasing, in the phrasings' order, -1 to 1; `cosine` is their maximum.
+    `bm25` is the keyword score, 0 where no word matched. Ranks count from 0; `keyword_rank` is None
+    outside the keyword leg.
+    """
+
+    row: int
+    family: str
+    cosines: tuple[float, ...]
+    cosine: float
+    embed_rank: int
+    bm25: float
+    keyword_rank: int | None
+    found_by: tuple[str, ...]
+    card: Card
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: the text a judge reads, the phrasings that were embedded, and which of them are place-stripped."""
+
+    text: str
+    phrasings: tuple[str, ...]
+    stripped: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A judge's word on one candidate: its index in what was shown, and 0-100."""
+
+    index: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Verdicts in the judge's order, and how many of its words could not be used."""
+
+    verdicts: tuple[Verdict, ...]
+    skipped: int = 0
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def model(self) -> str:
+        """The model's id, as a manifest names it."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+
+    async def embed(self, texts: Sequence[str], ledger: Ledger) -> npt.NDArray[np.float32]:
+        """`(len(texts), dimension)` float32, L2-normalised, in order. Raises EmbeddingFailed."""
+
+
+class Judge(Protocol):
+    """Says how well each candidate answers."""
+
+    @property
+    def provider(self) -> str:
+        """Who judges: `embedded` or `openrouter`."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    @property
+    def wants_groups(self) -> bool:
+        """True for a chat model: one call a source family, with anchors. False: all candidates at once."""
+
+    async def judge(self, question: Question, candidates: Sequence[Candidate], k: int, ledger: Ledger) -> Judgement:
+        """Verdicts on the candidates. Raises RelevanceScoringFailed."""
