@@ -158,7 +158,8 @@ class Lexical:
         total = np.zeros(len(rows), dtype=np.float32)
         for field, weight in enumerate(weights.fields):
             relative = self._lengths[rows, field] / self._average_lengths[field]
-            total += np.float32(weight) * frequencies[:, field] / (1 - weights.b + weights.b * relative)
+            found = frequencies[:, field].astype(np.float32)
+            total += found * np.float32(weight) / (1 - weights.b + weights.b * relative)
         saturated: Float32 = (total * np.float32(weights.k1 + 1)) / (total + np.float32(weights.k1))
         return saturated
 

@@ -10,7 +10,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -58,17 +58,18 @@ class Quantity:
 def write_records(path: Path, leaves: Sequence[Leaf], sources: Sequence[Source], signatures: Sequence[str]) -> None:
     """Write records.db. Leaves come in row order, one signature each."""
     path.unlink(missing_ok=True)
-    with sqlite3.connect(path, isolation_level=None) as db:
-        db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=4096;" + _SCHEMA + "BEGIN;")
-        db.executemany("INSERT INTO leaf VALUES (" + ", ".join("?" * 16) + ")", _leaf_rows(leaves, signatures))
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=4096;" + _SCHEMA)
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO leaf VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", _leaf_rows(leaves, signatures))
         db.executemany("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _source_rows(leaves, sources))
         db.executemany(
             "INSERT OR IGNORE INTO tag VALUES (?, ?)", ((t, i) for i, x in enumerate(leaves) for t in x.tags)
         )
         db.executemany("INSERT INTO variable VALUES (?, ?, ?, ?, ?)", _variable_rows(leaves))
         db.executemany("INSERT INTO quantity VALUES (?, ?, ?, ?, ?, ?, ?)", _quantity_rows(leaves))
-        db.executescript("COMMIT;" + _INDEXES + "ANALYZE; VACUUM;")
-    db.close()
+        db.execute("COMMIT")
+        db.executescript(_INDEXES + "ANALYZE; VACUUM;")
 
 
 class Records:
@@ -98,7 +99,7 @@ class Records:
     def sources(self) -> dict[str, Source]:
         """Every source directory, by name."""
         found = self._all("SELECT directory, family, publisher, urn, path, front_matter, body FROM source")
-        return {name: Source(name, *rest[:4], json.loads(rest[4]), rest[5]) for name, *rest in found}
+        return {line[0]: _source(line) for line in found}
 
     def publishers(self) -> dict[str, list[str]]:
         """Publisher domain → its source directories, both sorted."""
@@ -194,6 +195,11 @@ def _leaf(line: Sequence[Any]) -> Leaf:
     values["tags"] = tuple(json.loads(values["tags"]))
     values["front_matter"] = json.loads(values["front_matter"])
     return Leaf(**values)
+
+
+def _source(line: tuple[Any, ...]) -> Source:
+    directory, family, publisher, urn, path, front_matter, body = line
+    return Source(directory, family, publisher, urn, path, json.loads(front_matter), body)
 
 
 def _leaf_rows(leaves: Sequence[Leaf], signatures: Sequence[str]) -> Iterator[tuple[Any, ...]]:

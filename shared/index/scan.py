@@ -114,11 +114,11 @@ def top(scores: Float32, k: int) -> Rows:
 def open_array(path: Path, *, dtype: str, ndim: int) -> npt.NDArray[Any]:
     """Map an `.npy` file of exactly this type. No pickle is ever read. Raises ReleaseIncompatible."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
         raise ReleaseIncompatible(f"{path.name}: expected a plain {dtype} .npy array, found none: {error}") from error
-    if not isinstance(array, np.memmap) or array.dtype != np.dtype(dtype) or array.ndim != ndim:
-        found = f"{array.ndim}-dimensional {array.dtype.str}" if isinstance(array, np.ndarray) else "an archive"
+    if array.dtype != np.dtype(dtype) or array.ndim != ndim:
+        found = f"{array.ndim}-dimensional {array.dtype.str}"
         raise ReleaseIncompatible(f"{path.name}: expected a {ndim}-dimensional {dtype} array, found {found}")
     if not array.flags.c_contiguous:
         raise ReleaseIncompatible(f"{path.name}: expected C order, found Fortran order")

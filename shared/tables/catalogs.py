@@ -1,0 +1,219 @@
+"""The catalogs a function serves: the built-in one and those mounted beside it, opened together and checked.
+
+Every row of every catalog has one number, counted through the catalogs in their order; a source family may
+have a slice in several of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from shared.bucket.base import Bucket, open_bucket
+from shared.contracts.leaf import Leaf, Source
+from shared.errors import CatalogConflict, ReleaseIncompatible, SettingsError
+from shared.index.records import Records
+from shared.release.reader import Progress, Release, current, fetch
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.tables.legs import Legs
+
+BUILT_IN = "built-in"
+Need = Literal["search", "exact"]
+
+_ROLES: dict[Need, tuple[str, ...]] = {"search": ("vectors", "records", "lexical.*"), "exact": ("records",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Where a catalog lies."""
+
+    name: str
+    bucket: Bucket
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """One opened catalog. Its row i has number `first_row + i` among all rows."""
+
+    mount: Mount
+    release: Release
+    records: Records
+    sources: Mapping[str, Source]
+    first_row: int
+
+    @property
+    def name(self) -> str:
+        """The catalog's name, as `catalogs` in a request spells it."""
+        return self.mount.name
+
+    @property
+    def prefix(self) -> str:
+        """What its document paths start with on the wire."""
+        return "" if self.name == BUILT_IN else f"{self.name}:"
+
+    @property
+    def rows(self) -> int:
+        """Its documents."""
+        return self.release.manifest.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A leaf with the catalog it lies in."""
+
+    catalog: Catalog
+    leaf: Leaf
+
+    @property
+    def source(self) -> Source:
+        """The source the leaf inherits from."""
+        return self.catalog.sources[self.leaf.source]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Everything a table function answers from. `legs` is None where only exact lookups are served."""
+
+    settings: Settings
+    catalogs: tuple[Catalog, ...]
+    legs: Legs | None
+
+    @property
+    def rows(self) -> int:
+        """Documents of all catalogs together."""
+        return sum(catalog.rows for catalog in self.catalogs)
+
+    def hits(self, rows: Iterable[int]) -> dict[int, Hit]:
+        """The leaves of these row numbers."""
+        wanted, found = set(rows), {}
+        for catalog in self.catalogs:
+            own = [row - catalog.first_row for row in wanted if 0 <= row - catalog.first_row < catalog.rows]
+            for row, leaf in catalog.records.leaves(own).items():
+                found[catalog.first_row + row] = Hit(catalog, leaf)
+        return found
+
+    def families(self) -> dict[str, list[str]]:
+        """Family → its source directories over all catalogs, both sorted."""
+        found: dict[str, set[str]] = {}
+        for catalog in self.catalogs:
+            for family in catalog.release.manifest.families:
+                found.setdefault(family.family, set()).update(family.sources)
+        return {family: sorted(found[family]) for family in sorted(found)}
+
+    def stale(self) -> bool:
+        """Whether a catalog's pointer has moved since it was opened."""
+        return any(current(c.mount.bucket, c.name).release != c.release.id for c in self.catalogs)
+
+    def describe(self) -> dict[str, Any]:
+        """What /health says of the data."""
+        return {
+            "release": self.catalogs[0].release.id,
+            "releases": {catalog.name: catalog.release.id for catalog in self.catalogs},
+            "entries": self.rows,
+            "dimensions": self.catalogs[0].release.manifest.embedder.dimension,
+            "catalogs": {catalog.name: catalog.rows for catalog in self.catalogs},
+        }
+
+    def close(self) -> None:
+        """Give back connections and threads."""
+        for catalog in self.catalogs:
+            catalog.records.close()
+        if self.legs:
+            self.legs.close()
+
+
+def open_tables(settings: Settings, need: Need, progress: Progress | None = None) -> Tables:
+    """Fetch, check and open every catalog the settings mount.
+
+    Raises ReleaseError for what lies in the bucket, ModelUnavailable for an embedder that cannot be had.
+    """
+    mounted = mounts(settings)
+    with ThreadPoolExecutor(len(mounted)) as pool:
+        releases = list(pool.map(lambda mount: _fetch(mount, settings, need, progress), mounted))
+    catalogs = _opened(mounted, releases)
+    combine(catalogs)
+    if need == "exact":
+        return Tables(settings, catalogs, None)
+    from shared.tables.legs import open_legs
+
+    return Tables(settings, catalogs, open_legs(settings, catalogs))
+
+
+def mounts(settings: Settings) -> tuple[Mount, ...]:
+    """The catalogs BUCKET_URL and ARD_CATALOGS name, the built-in one first. Raises SettingsError."""
+    if not settings.bucket_url:
+        raise SettingsError(
+            "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
+        )
+    names = {BUILT_IN: settings.bucket_url}
+    for item in filter(None, (part.strip() for part in settings.ard_catalogs.split(","))):
+        name, _, url = item.partition("=")
+        if name in names:
+            raise SettingsError(f"ARD_CATALOGS names {name!r} twice")
+        names[name] = url or settings.bucket_url
+    return tuple(Mount(name, open_bucket(url)) for name, url in names.items())
+
+
+def combine(catalogs: Sequence[Catalog]) -> None:
+    """Check that catalogs can be searched as one. Raises CatalogConflict naming both and what differs."""
+    for position, later in enumerate(catalogs):
+        for earlier in catalogs[:position]:
+            _same_embedder(earlier, later)
+            _no_shared_source(earlier, later)
+            _no_shared_urn(earlier, later)
+
+
+def _fetch(mount: Mount, settings: Settings, need: Need, progress: Progress | None) -> Release:
+    release = fetch(mount.bucket, mount.name, _ROLES[need], Path(settings.cache_dir), progress)
+    if release.manifest.kind != "tables":
+        found = release.manifest.kind
+        raise ReleaseIncompatible(f"catalog {mount.name!r}: expected a release of kind 'tables', found {found!r}")
+    return release
+
+
+def _opened(mounted: Sequence[Mount], releases: Sequence[Release]) -> tuple[Catalog, ...]:
+    catalogs: list[Catalog] = []
+    for mount, release in zip(mounted, releases, strict=True):
+        records = Records(release.paths["records"])
+        records.check(release.manifest.rows)
+        first = catalogs[-1].first_row + catalogs[-1].rows if catalogs else 0
+        catalogs.append(Catalog(mount, release, records, records.sources(), first))
+    return tuple(catalogs)
+
+
+def _same_embedder(earlier: Catalog, later: Catalog) -> None:
+    one, other = earlier.release.manifest.embedder, later.release.manifest.embedder
+    if one != other:
+        raise CatalogConflict(
+            f"catalogs {earlier.name!r} and {later.name!r} were embedded differently:"
+            f" {one.model} ({one.dimension}) and {other.model} ({other.dimension})"
+        )
+
+
+def _no_shared_source(earlier: Catalog, later: Catalog) -> None:
+    """Two catalogs may share a source directory only in a family the later one says it extends."""
+    extends = later.release.manifest.extends
+    for name in sorted(_shared(earlier, later)):
+        if later.sources[name].family not in extends:
+            raise CatalogConflict(
+                f"catalogs {earlier.name!r} and {later.name!r} both hold source {name!r};"
+                f" the later manifest extends {sorted(extends) or 'nothing'}"
+            )
+
+
+def _no_shared_urn(earlier: Catalog, later: Catalog) -> None:
+    shared = sorted(_shared(earlier, later))
+    twice = earlier.records.urns(shared) & later.records.urns(shared) if shared else set()
+    if twice:
+        raise CatalogConflict(
+            f"catalogs {earlier.name!r} and {later.name!r} both hold {min(twice)} ({len(twice)} in all)"
+        )
+
+
+def _shared(earlier: Catalog, later: Catalog) -> set[str]:
+    return set(earlier.sources) & set(later.sources)

@@ -1,0 +1,130 @@
+"""Judging the pool, and widening it where nothing qualifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from anyio import to_thread
+
+from shared.contracts.notices import Notice, notice
+from shared.index.scan import Float32, Rows
+from shared.models.ledger import Ledger
+from shared.models.provider import Candidate, Judge, Judgement, Question
+from shared.settings import Settings
+from shared.tables.cards import card
+from shared.tables.catalogs import Tables
+from shared.tables.legs import Legs
+from shared.tables.merge import Scored
+from shared.tables.pool import Pool, Retrieved, spread, window
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One search under way: the question, how many results it wants, and what it is answered from."""
+
+    question: Question
+    page: int
+    tables: Tables
+    ledger: Ledger
+
+
+@dataclass(slots=True)
+class Judged:
+    """Every verdict so far, those that qualify, and what had to be said on the way."""
+
+    settings: Settings
+    scored: list[Scored] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def eligible(self) -> list[Scored]:
+        """Those whose score, as shown on the wire, reaches the threshold."""
+        return [each for each in self.scored if round(each[1]) >= self.settings.min_rerank_score]
+
+    @property
+    def best(self) -> float | None:
+        """The best score of all, eligible or not."""
+        return max((score for _, score in self.scored), default=None)
+
+    def take(self, candidates: Sequence[Candidate], judgement: Judgement) -> None:
+        """Add a judgement of these candidates."""
+        self.scored += [(candidates[verdict.index], verdict.score) for verdict in judgement.verdicts]
+        if judgement.skipped:
+            message = "Some of the judge's verdicts could not be read and were skipped."
+            self.notices.append(notice("verdicts_skipped", message, verdicts=judgement.skipped))
+
+
+async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -> Judged:
+    """Verdicts on the pool; where nothing qualifies and the embedding cannot tell good from bad, on what lies deeper.
+
+    A wide spread of embedding scores means that the head already stands apart, and the answer is "no match".
+    """
+    judged, settings = Judged(asked.tables.settings), asked.tables.settings
+    candidates = await _shown(found, pool, pool.positions, asked)
+    judged.take(candidates, await _ask(judge, candidates, asked))
+    seen, last = len(pool.head), pool.head
+    while not judged.eligible and seen < settings.prefilter_examined_max:
+        if spread(found, last) >= settings.prefilter_narrow_std:
+            message = "The best candidates already stand apart, so no deeper ones were judged."
+            judged.notices.append(notice("widening_stopped", message, examined=len(judged.scored)))
+            break
+        last = window(found, pool, seen, settings)
+        seen += settings.prefilter_slice
+        if len(last) == 0:
+            break
+        candidates = await _shown(found, pool, last, asked)
+        judged.take(candidates, await _ask(judge, candidates, asked))
+    return judged
+
+
+async def _shown(found: Retrieved, pool: Pool, positions: Rows, asked: Asked) -> list[Candidate]:
+    return await work(lambda: candidates_of(found, pool, positions, asked.tables))
+
+
+async def _ask(judge: Judge, candidates: Sequence[Candidate], asked: Asked) -> Judgement:
+    return await judge.judge(asked.question, candidates, asked.page, asked.ledger)
+
+
+def candidates_of(found: Retrieved, pool: Pool, positions: Rows, tables: Tables) -> list[Candidate]:
+    """What a judge is given of these positions, in their order: the card, and what retrieval measured."""
+    rows = found.rows[positions].tolist()
+    hits = tables.hits(rows)
+    ranks, keyword_ranks = _ranks(found.best[positions]), _ranks(found.keywords[positions])
+    return [
+        Candidate(
+            row=row,
+            family=hits[row].leaf.family,
+            cosines=tuple(found.cosines[:, position].tolist()),
+            cosine=float(found.best[position]),
+            embed_rank=rank,
+            bm25=float(found.keywords[position]),
+            keyword_rank=keyword_rank if found.keywords[position] > 0 else None,
+            found_by=pool.found_by.get(position, ("embedding",)),
+            card=card(hits[row].leaf),
+        )
+        for row, position, rank, keyword_rank in zip(rows, positions.tolist(), ranks, keyword_ranks, strict=True)
+    ]
+
+
+def served(tables: Tables) -> Legs:
+    """The legs of tables that were opened to be searched."""
+    if tables.legs is None:
+        raise RuntimeError("these tables were opened for exact lookups only")
+    return tables.legs
+
+
+async def work(job: Callable[[], T]) -> T:
+    """Run what takes more than a moment off the event loop."""
+    return await to_thread.run_sync(job)
+
+
+def _ranks(scores: Float32) -> list[int]:
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return [int(rank) for rank in ranks]

@@ -1,0 +1,107 @@
+"""One table search, told top to bottom: which published tables describe this quantity?
+
+validate → scope → phrasings → embed → scan → shape the pool → judge → widen → merge → reply. Validation is
+`parse_search`; everything after it happens here, and whatever is dropped on the way becomes a notice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shared.contracts.notices import Notice, notice
+from shared.contracts.tables import SearchRequest
+from shared.index.scan import Float32
+from shared.models.ledger import Ledger
+from shared.models.provider import Question
+from shared.settings import Settings
+from shared.tables.catalogs import Tables
+from shared.tables.judge import Asked, candidates_of, judge_pool, served, work
+from shared.tables.merge import Scored, merge
+from shared.tables.places import strip
+from shared.tables.pool import Pool, Retrieved, shape_pool
+from shared.tables.reply import Outcome, reply
+from shared.tables.scope import Scope, scope_of
+
+MAX_PHRASINGS = 8
+# The embedder reads no further; a longer text is cut here, and the reply says so.
+MAX_TEXT_CHARS = 8_000
+
+
+async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_url: str = "") -> dict[str, Any]:
+    """The reply to one search.
+
+    Raises UnknownName, EmbeddingFailed, RelevanceScoringFailed; the caller sets the deadline.
+    """
+    legs, settings = served(tables), tables.settings
+    scope = await work(lambda: scope_of(request, tables))
+    if scope.empty:
+        return reply(Outcome(request, scope), tables, ledger, base_url)
+    question, notices = phrase(request, settings)
+    queries = await legs.embedder.embed(question.phrasings, ledger)
+    found, pool, dropped = await work(lambda: retrieve(question, queries, scope, tables))
+    outcome = Outcome(request, scope, notices=(*notices, *dropped))
+    if legs.judge is None or not (request.rerank and settings.rerank):
+        hits = await work(lambda: in_embedding_order(found, pool, tables, request.page))
+        outcome = outcome.unjudged(hits, because=_why_unjudged(request, settings))
+    else:
+        judged = await judge_pool(legs.judge, Asked(question, request.page, tables, ledger), found, pool)
+        hits = merge(judged.eligible, request.order, settings.result_sources, request.page)
+        outcome = outcome.judged_by(legs.judge, hits, judged)
+    return await work(lambda: reply(outcome, tables, ledger, base_url))
+
+
+def phrase(request: SearchRequest, settings: Settings) -> tuple[Question, list[Notice]]:
+    """The caller's phrasings, then a place-stripped twin of each that names a place; at most 8 in all.
+
+    Documents describe measures, not places: a place in the question pulls in whatever merely mentions it.
+    The text as asked stays beside its twin, so a place that belongs to the variable is not lost.
+    """
+    given = [text[:MAX_TEXT_CHARS] for text in request.query.phrasings]
+    twins = [strip(text) for text in given] if settings.strip_places else []
+    phrasings = list(dict.fromkeys([*given, *twins]))
+    notices = []
+    if any(len(text) > MAX_TEXT_CHARS for text in request.query.phrasings):
+        notices.append(notice("query_shortened", f"Texts are read up to {MAX_TEXT_CHARS} characters."))
+    if len(phrasings) > MAX_PHRASINGS:
+        notices.append(notice("phrasings_dropped", f"{MAX_PHRASINGS} phrasings are searched.", dropped=phrasings[8:]))
+    kept = phrasings[:MAX_PHRASINGS]
+    return Question(request.query.text, tuple(kept), tuple(text not in given for text in kept)), notices
+
+
+def keyword_texts(question: Question, strip_places: bool = True) -> list[str]:
+    """What the keyword leg looks up: each text without its place, since a place's name is a rare and heavy word."""
+    asked = [text for text, stripped in zip(question.phrasings, question.stripped, strict=True) if not stripped]
+    return list(dict.fromkeys(strip(text) if strip_places else text for text in asked))
+
+
+def retrieve(
+    question: Question, queries: Float32, scope: Scope, tables: Tables
+) -> tuple[Retrieved, Pool, list[Notice]]:
+    """Both legs over the rows in scope, and the pool. A row whose vector is no unit vector is set aside and counted."""
+    legs, settings = served(tables), tables.settings
+    rows = np.arange(tables.rows) if scope.rows is None else scope.rows
+    cosines = legs.cosines(queries, scope.rows)
+    keywords = legs.keyword_scores(keyword_texts(question, settings.strip_places), scope.rows)
+    found = Retrieved.of(rows, cosines, keywords)
+    pool = shape_pool(found, legs.slices, settings)
+    broken = legs.unusable(found.rows[np.union1d(pool.walk, pool.positions)])
+    if len(broken) == 0:
+        return found, pool, []
+    found = found.without(broken)
+    message = "Some documents have no usable vector and were left out."
+    said = notice("vector_unusable", message, documents=len(broken))
+    return found, shape_pool(found, legs.slices, settings), [said]
+
+
+def in_embedding_order(found: Retrieved, pool: Pool, tables: Tables, page: int) -> list[Scored]:
+    """`rerank: false`: the embedding walk as it stands, keyword matches not mixed in."""
+    candidates = candidates_of(found, pool, pool.walk[:page], tables)
+    return [(candidate, candidate.cosine * 100) for candidate in candidates]
+
+
+def _why_unjudged(request: SearchRequest, settings: Settings) -> str:
+    if not request.rerank:
+        return "as asked (rerank: false)"
+    return "because no judge is configured" if settings.rerank else "because ARD_RERANK is 0"

@@ -1,0 +1,105 @@
+"""BM25F against a ten-line reference, and the words it sees."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.errors import ReleaseIncompatible
+from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights, idf, query_tokens, tokens, write_lexical
+
+WEIGHTS = Weights(fields=(3.0, 1.0), k1=1.2, b=0.75)
+
+
+def reference(documents, question, weights):
+    """BM25F as the textbook writes it."""
+    split = [[Counter(tokens(field)) for field in document] for document in documents]
+    average = [max(sum(sum(d[f].values()) for d in split) / len(split), 1) for f in range(len(weights.fields))]
+    scores = []
+    for document in split:
+        score = 0.0
+        for token in question:
+            found = sum(any(d[f][token] for f in range(len(weights.fields))) for d in split)
+            tf = sum(
+                w * document[f][token] / (1 - weights.b + weights.b * sum(document[f].values()) / average[f])
+                for f, w in enumerate(weights.fields)
+            )
+            score += math.log1p((len(split) - found + 0.5) / (found + 0.5)) * tf * (weights.k1 + 1) / (tf + weights.k1)
+        scores.append(score)
+    return scores
+
+
+WORDS = st.lists(st.sampled_from("gdp growth people Count_Person café naïve income of the".split()), max_size=8).map(
+    " ".join
+)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=12), WORDS)
+@settings(max_examples=80, deadline=None)
+def test_scores_agree_with_a_plain_reference(tmp_path_factory, documents, question):
+    index = Lexical(write_lexical(tmp_path_factory.mktemp("lexical"), documents), len(documents))
+    asked = query_tokens(question)
+    scores = index.scores(WEIGHTS, {token: idf(token, [index]) for token in asked})
+    np.testing.assert_allclose(scores, reference(documents, asked, WEIGHTS), rtol=1e-4, atol=1e-5)
+
+
+def test_idf_counts_the_documents_of_all_catalogs_together(tmp_path):
+    halves = []
+    for name, documents in (("a", [("gdp",), ("income",)]), ("b", [("gdp",), ("crime",)])):
+        (tmp_path / name).mkdir()
+        halves.append(Lexical(write_lexical(tmp_path / name, documents), 2))
+    assert idf("gdp", halves) == pytest.approx(math.log1p((4 - 2 + 0.5) / (2 + 0.5)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Households in DP03_0062E", ["household", "in", "dp03_0062e", "dp03", "0062e"]),
+        ("NY.GDP.PCAP.CD", ["ny.gdp.pcap.cd", "ny", "gdp", "pcap", "cd"]),
+        ("NetIncomeLoss", ["netincomeloss", "net", "income", "loss"]),
+        ("worldBank/NY_GDP", ["worldbank/ny_gdp", "world", "bank", "ny", "gdp"]),
+        ("crème brûlée", ["creme", "brulee"]),
+        ("cities, gas and series", ["city", "gas", "and", "sery"]),
+        ("(GDP)", ["gdp"]),
+        ("東京 人口", ["東京", "人口"]),
+        ("", []),
+    ],
+)
+def test_a_text_gives_these_tokens(text, expected):
+    assert tokens(text) == expected
+
+
+def test_a_question_of_stop_words_alone_is_still_looked_up():
+    assert query_tokens("how many are there") == ["how", "many", "are", "there"]
+    assert query_tokens("how many people are there") == ["people"]
+
+
+@given(st.text())
+def test_any_text_can_be_tokenised(text):
+    for token in tokens(text):
+        assert token
+        assert len(token) <= 64
+
+
+@pytest.mark.parametrize(
+    ("role", "damage"),
+    [
+        ("lexical.posting_ends", lambda a: a[::-1].copy()),
+        ("lexical.posting_ends", lambda a: a + 1),
+        ("lexical.term_ends", lambda a: a[:-1].copy()),
+        ("lexical.rows", lambda a: a + 2),
+        ("lexical.frequencies", lambda a: a[:-1].copy()),
+        ("lexical.lengths", lambda a: a[:-1].copy()),
+    ],
+)
+def test_R04_postings_that_leave_their_file_are_refused_at_open(tmp_path, role, damage):
+    paths = write_lexical(tmp_path, [("gdp growth", "how much"), ("income", "what people earn")])
+    assert set(paths) == set(LEXICAL_ROLES)
+    np.save(paths[role], damage(np.load(paths[role])))
+    with pytest.raises(ReleaseIncompatible, match=r"lexical\."):
+        Lexical(paths, 2)

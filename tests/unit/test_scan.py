@@ -1,0 +1,102 @@
+"""The scan against a slow, plain oracle, and the refusals of what is no matrix of unit vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.errors import ReleaseIncompatible
+from shared.index.scan import Scanner, Vectors, best_of, top, write_vectors
+
+
+def unit(rows: int, dimension: int, seed: int = 0) -> np.ndarray:
+    vectors = np.random.default_rng(seed).standard_normal((rows, dimension), dtype=np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def oracle(vectors: Vectors, queries: np.ndarray) -> np.ndarray:
+    return queries.astype(np.float16).astype(np.float32) @ np.asarray(vectors.array).astype(np.float32).T
+
+
+@pytest.fixture
+def scanner():
+    scanner = Scanner(2)
+    yield scanner
+    scanner.close()
+
+
+def saved(tmp_path: Path, vectors: np.ndarray) -> Vectors:
+    write_vectors(tmp_path / "vectors.npy", vectors)
+    return Vectors(tmp_path / "vectors.npy")
+
+
+@pytest.mark.parametrize("dimension", [3, 384, 1536])
+@pytest.mark.parametrize("queries", [1, 8])
+def test_the_scan_agrees_with_a_plain_product(tmp_path, scanner, dimension, queries):
+    vectors, asked = saved(tmp_path, unit(9_001, dimension)), unit(queries, dimension, seed=1)
+    np.testing.assert_allclose(scanner.scan(vectors, asked), oracle(vectors, asked), atol=2e-6)
+
+
+@given(st.sets(st.integers(0, 999), min_size=0, max_size=400))
+@settings(max_examples=60, deadline=None)
+def test_a_scan_of_some_rows_equals_those_columns_of_a_whole_scan(tmp_path_factory, chosen):
+    scanner = Scanner(2)
+    vectors = saved(tmp_path_factory.mktemp("scan"), unit(1_000, 16))
+    asked, rows = unit(3, 16, seed=2), np.array(sorted(chosen), dtype=np.int64)
+    whole = scanner.scan(vectors, asked)
+    np.testing.assert_allclose(scanner.scan(vectors, asked, rows), whole[:, rows], atol=1e-6)
+    scanner.close()
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0]), max_size=60), st.integers(0, 70))
+def test_top_is_the_sorted_order_with_ties_by_row(values, k):
+    scores = np.array(values, dtype=np.float32)
+    expected = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
+    assert top(scores, k).tolist() == expected
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, 0.0, 60.0])
+def test_R05_a_row_that_is_no_unit_vector_never_leads_and_is_counted(tmp_path, scanner, poison):
+    rows = unit(50, 8)
+    rows[7] = poison
+    vectors = saved(tmp_path, rows)
+    with np.errstate(all="ignore"):
+        best = best_of(scanner.scan(vectors, unit(2, 8, seed=3)))
+    assert 7 not in top(best, 5)
+    assert vectors.unusable(np.arange(50)).nonzero()[0].tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    ("array", "found"),
+    [
+        (np.zeros((3, 4), np.float32), "<f4"),
+        (np.zeros(4, np.float16), "1-dimensional"),
+        (np.asfortranarray(np.zeros((3, 4), np.float16)), "Fortran"),
+    ],
+)
+def test_an_array_of_another_kind_is_refused_with_what_was_found(tmp_path, array, found):
+    np.save(tmp_path / "vectors.npy", array)
+    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy: expected .*" + found):
+        Vectors(tmp_path / "vectors.npy")
+
+
+def test_R06_an_object_array_is_refused_and_its_pickle_never_read(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (Path.touch, (tmp_path / "sprung",))
+
+    np.save(tmp_path / "vectors.npy", np.array([[Trap()]], dtype=object), allow_pickle=True)
+    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy"):
+        Vectors(tmp_path / "vectors.npy")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04 an archive", b"no array at all"])
+def test_R06_bytes_that_are_no_array_are_refused_by_name(tmp_path, content):
+    (tmp_path / "vectors.npy").write_bytes(content)
+    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy"):
+        Vectors(tmp_path / "vectors.npy")
