@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from shared.models.ledger import Ledger
 
@@ -73,8 +73,14 @@ class Judgement:
     skipped: int = 0
 
 
+TextKind = Literal["query", "document"]
+
+
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """Turns texts into unit vectors.
+
+    The kind matters: some models were trained with an instruction before a query and none before a document.
+    """
 
     @property
     def model(self) -> str:
@@ -84,7 +90,7 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Length of each vector."""
 
-    async def embed(self, texts: Sequence[str], ledger: Ledger) -> npt.NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], kind: TextKind, ledger: Ledger) -> npt.NDArray[np.float32]:
         """`(len(texts), dimension)` float32, L2-normalised, in order. Raises EmbeddingFailed."""
 
 

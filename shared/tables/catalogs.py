@@ -16,7 +16,7 @@ from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import CatalogConflict, ReleaseIncompatible, SettingsError
 from shared.index.records import Records
-from shared.release.reader import Progress, Release, current, fetch
+from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -120,11 +120,22 @@ class Tables:
         }
 
     def close(self) -> None:
-        """Give back connections and threads."""
+        """Give back connections, threads and the hold on the cached files."""
         for catalog in self.catalogs:
             catalog.records.close()
+            catalog.release.close()
         if self.legs:
             self.legs.close()
+
+    def retire(self) -> None:
+        """Close, and clear the cache of what no process holds: another release took this one's place."""
+        self.close()
+        evict(Path(self.settings.cache_dir))
+
+    @property
+    def bytes(self) -> int:
+        """What a release beside this one would need: as much as this one."""
+        return sum(path.stat().st_size for catalog in self.catalogs for path in catalog.release.paths.values())
 
 
 def open_tables(settings: Settings, need: Need, progress: Progress | None = None) -> Tables:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 
 from shared.contracts.notices import Notice, notice
+from shared.errors import Unavailable
 from shared.index.scan import Float32, Rows
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judge, Judgement, Question
+from shared.models.provider import Candidate, Judge, Judgement, Question, Verdict
 from shared.settings import Settings
 from shared.tables.cards import card
 from shared.tables.catalogs import Tables
@@ -66,7 +67,10 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
     """
     judged, settings = Judged(asked.tables.settings), asked.tables.settings
     candidates = await _shown(found, pool, pool.positions, asked)
-    judged.take(candidates, await _ask(judge, candidates, asked))
+    if judge.wants_groups:
+        await _judge_by_family(judge, candidates, asked, judged)
+    else:
+        judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
     seen, last = len(pool.head), pool.head
     while not judged.eligible and seen < settings.prefilter_examined_max:
         if spread(found, last) >= settings.prefilter_narrow_std:
@@ -78,7 +82,7 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
         if len(last) == 0:
             break
         candidates = await _shown(found, pool, last, asked)
-        judged.take(candidates, await _ask(judge, candidates, asked))
+        judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
     return judged
 
 
@@ -86,8 +90,63 @@ async def _shown(found: Retrieved, pool: Pool, positions: Rows, asked: Asked) ->
     return await work(lambda: candidates_of(found, pool, positions, asked.tables))
 
 
-async def _ask(judge: Judge, candidates: Sequence[Candidate], asked: Asked) -> Judgement:
-    return await judge.judge(asked.question, candidates, asked.page, asked.ledger)
+async def _judge_by_family(judge: Judge, candidates: Sequence[Candidate], asked: Asked, judged: Judged) -> None:
+    """One call a source family, in parallel, for the first families of the pool.
+
+    The first family is judged alone; each other one is shown together with the first one's best candidates as
+    anchors, so that a weaker source is not graded on a curve. The anchors' own scores are not used there.
+    """
+    groups = list(_families(candidates).items())
+    chosen, rest = groups[: judged.settings.result_sources], groups[judged.settings.result_sources :]
+    anchors = chosen[0][1][: judged.settings.source_anchors] if chosen else []
+    calls = [_Call(family, group, anchors if position else []) for position, (family, group) in enumerate(chosen)]
+    async with create_task_group() as tasks:
+        for call in calls:
+            tasks.start_soon(call.ask, judge, asked)
+    for position, call in enumerate(calls):
+        call.settle(judged, leading=position == 0)
+    if rest:
+        message = f"Only the first {len(chosen)} sources of the pool are judged."
+        judged.notices.append(notice("source_not_scored", message, sources=[family for family, _ in rest]))
+
+
+def _families(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    """Candidates by source family, in the order in which each family first appears."""
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(candidate.family, []).append(candidate)
+    return groups
+
+
+@dataclass(slots=True)
+class _Call:
+    """One family's call: what is shown, and what came of it."""
+
+    family: str
+    group: Sequence[Candidate]
+    anchors: Sequence[Candidate]
+    judgement: Judgement | None = None
+    failure: Unavailable | None = None
+
+    async def ask(self, judge: Judge, asked: Asked) -> None:
+        """Ask for the page and the anchors beside it. A failure is kept: it must not end the other families' calls."""
+        shown = [*self.anchors, *self.group]
+        try:
+            self.judgement = await judge.judge(asked.question, shown, asked.page + len(self.anchors), asked.ledger)
+        except Unavailable as failure:
+            self.failure = failure
+
+    def settle(self, judged: Judged, *, leading: bool) -> None:
+        """Take the verdicts on the family's own candidates. The leading family's failure is the search's."""
+        if self.failure is not None:
+            if leading:
+                raise self.failure
+            message = f"The judge failed on {self.family}; its tables are missing here."
+            judged.notices.append(notice("source_failed", message, source=self.family, reason=self.failure.code))
+        elif self.judgement is not None:
+            skip = len(self.anchors)
+            own = tuple(Verdict(v.index - skip, v.score) for v in self.judgement.verdicts if v.index >= skip)
+            judged.take(self.group, Judgement(own, self.judgement.skipped))
 
 
 def candidates_of(found: Retrieved, pool: Pool, positions: Rows, tables: Tables) -> list[Candidate]:

@@ -64,8 +64,8 @@ def shape_pool(found: Retrieved, slices: Mapping[str, tuple[tuple[int, int], ...
     """
     walk = top(found.best, settings.prefilter_max)
     head = walk[: _head_size(found.best[walk], settings)]
-    phrasing = _distinct([top(line, settings.per_phrasing) for line in found.cosines])
-    source = _distinct([_best_of_family(found, parts, settings.per_source_pool) for parts in slices.values()])
+    phrasing = _best_first(found, [top(line, settings.per_phrasing) for line in found.cosines])
+    source = _best_first(found, [_best_of_family(found, part, settings.per_source_pool) for part in slices.values()])
     keyword = top(found.keywords, settings.lexical_pool)
     keyword = keyword[found.keywords[keyword] > 0]
     added = phrasing[~np.isin(phrasing, head)]
@@ -97,6 +97,12 @@ def _best_of_family(found: Retrieved, parts: tuple[tuple[int, int], ...], k: int
     best = [top(found.best[start:stop], k) + start for start, stop in ranges]
     every = np.concatenate(best)
     return every[top(found.best[every], k)]
+
+
+def _best_first(found: Retrieved, parts: list[Rows]) -> Rows:
+    """The parts' positions in embedding order: families are judged in the order in which they first appear."""
+    every = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+    return every[np.argsort(-found.best[every], kind="stable")]
 
 
 def _distinct(parts: list[Rows]) -> Rows:

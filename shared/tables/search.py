@@ -39,7 +39,7 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
     if scope.empty:
         return reply(Outcome(request, scope), tables, ledger, base_url)
     question, notices = phrase(request, settings)
-    queries = await legs.embedder.embed(question.phrasings, ledger)
+    queries = await legs.embedder.embed(question.phrasings, "query", ledger)
     found, pool, dropped = await work(lambda: retrieve(question, queries, scope, tables))
     outcome = Outcome(request, scope, notices=(*notices, *dropped))
     if legs.judge is None or not (request.rerank and settings.rerank):

@@ -1,0 +1,254 @@
+"""From leaf roots to leaves: every measure's file read, named by its URN, and what could not be used reported."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from build_jobs.frontmatter import Document, read_file
+from build_jobs.progress import Progress, Told, silent
+from build_jobs.text import clean, clean_list
+from shared.contracts.leaf import Leaf, Source, family_of
+from shared.errors import BuildError
+
+ACCESS = "_access.md"
+URN = re.compile(r"^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$")
+
+_RESERVED = {ACCESS, "index.md", "log.md"}
+_DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,62})\.)+[a-z]{2,63}")
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]+")
+# The second leaf root has no `sources/`: its directories are the two corpora.
+_CORPORA = {
+    "corpora/gcp-bigquery/okf/public": "gcp-bigquery-public",
+    "corpora/gcp-bigquery/okf/marketplace": "gcp-marketplace-free",
+    "corpora/gcp-bigquery/okf/marketplace-free": "gcp-marketplace-free",
+}
+# Where a leaf keeps the identifier that its publisher gave it, the surest first. `get` comes last: it may ask
+# for more columns than the one the leaf is about.
+_CODES = (
+    "code", "variable", "concept", "indicator", "series", "measureid", "scorecard", "field", "bmf", "profile", "fema",
+    "irsgrants.direction", "bq.field", "bq.value_field", "datasetId", "tfield", "get",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class CollectReport:
+    """What was read, and each file that is not an ordinary leaf, by path."""
+
+    indexed: Counter[str] = field(default_factory=Counter)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    without_queries: list[str] = field(default_factory=list)
+    without_access: list[str] = field(default_factory=list)
+    without_publisher: list[str] = field(default_factory=list)
+    trust_differs: list[str] = field(default_factory=list)
+    queries_as_text: int = 0
+    queries_dropped: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "indexed": dict(sorted(self.indexed.items())),
+            "unreadable": self.unreadable,
+            "withoutQueries": self.without_queries,
+            "withoutAccess": self.without_access,
+            "withoutPublisher": self.without_publisher,
+            "trustDiffers": self.trust_differs,
+            "queriesAsText": self.queries_as_text,
+            "queriesDropped": self.queries_dropped,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Leaves in row order (by family, then URN), their sources by directory, and the report."""
+
+    leaves: Sequence[Leaf]
+    sources: Sequence[Source]
+    report: CollectReport
+
+
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """A source directory found under a root: its name, where it lies, and its path inside the root."""
+
+    name: str
+    path: Path
+    inside: str
+
+
+def collect(roots: Sequence[Path], told: Told = silent) -> Collected:
+    """Read every leaf under the roots; each root is the parent of `sources/` or of `corpora/`.
+
+    Nothing an author wrote can stop a build, except what would make a wrong index: no leaf at all, no known
+    publisher at all, or one URN for two files. Those raise BuildError.
+    """
+    report = CollectReport()
+    sources: dict[str, Source] = {}
+    leaves: list[Leaf] = []
+    for directory in _directories(roots):
+        source = sources[directory.name] = _source(directory, report)
+        for leaf in _leaves(directory, source, report):
+            leaves.append(leaf)
+            told(Progress("collect", len(leaves), 0))
+    used = {leaf.source for leaf in leaves}
+    kept = [source for name, source in sorted(sources.items()) if name in used]
+    _check(roots, leaves, kept)
+    return Collected(sorted(leaves, key=lambda leaf: (leaf.family, leaf.urn)), kept, report)
+
+
+def _directories(roots: Sequence[Path]) -> Iterator[_Directory]:
+    found: dict[str, Path] = {}
+    for root in roots:
+        before = len(found)
+        for directory in _of_root(root):
+            if directory.name in found:
+                raise BuildError(f"source directory {directory.name} lies in {found[directory.name]} and in {root}")
+            found[directory.name] = root
+            yield directory
+        if len(found) == before:
+            raise BuildError(f"{root}: no source directory; expected the parent of `sources/` or of `corpora/`")
+
+
+def _of_root(root: Path) -> Iterator[_Directory]:
+    sources = root / "sources"
+    for path in sorted(sources.iterdir()) if sources.is_dir() else []:
+        if path.is_dir() and not path.name.startswith("."):
+            yield _Directory(path.name, path, f"sources/{path.name}")
+    for inside, name in _CORPORA.items():
+        if (root / inside).is_dir():
+            yield _Directory(name, root / inside, inside)
+
+
+def _source(directory: _Directory, report: CollectReport) -> Source:
+    path = directory.path / ACCESS
+    document = read_file(path) if path.is_file() else Document({}, "")
+    inside = f"{directory.inside}/{ACCESS}"
+    if not path.is_file():
+        report.without_access.append(directory.name)
+    if document.unreadable:
+        report.unreadable[inside] = document.unreadable
+    publisher = _publisher(document.front_matter)
+    if not publisher:
+        report.without_publisher.append(directory.name)
+    elif not _aligned(publisher, document.front_matter):
+        report.trust_differs.append(directory.name)
+    authority = publisher or f"{_segment(directory.name).replace('_', '-').lower()}.invalid"
+    return Source(
+        directory=directory.name,
+        family=family_of(directory.name),
+        publisher=authority,
+        urn=f"urn:air:{authority}:okf:{_segment(directory.name)}",
+        path=inside if path.is_file() else None,
+        front_matter=document.front_matter,
+        body=document.body,
+    )
+
+
+def _publisher(access: Mapping[str, Any]) -> str | None:
+    """The first domain in `publisher`, else in `trust.identity`.
+
+    A source without either gets `<directory>.invalid` from its caller: a name that can never belong to anybody,
+    so that one careless access document does not cost the other sources their build.
+    """
+    for text in (access.get("publisher"), _identity(access)):
+        if domain := _DOMAIN.search(clean(text).lower()):
+            return domain[0]
+    return None
+
+
+def _identity(access: Mapping[str, Any]) -> object:
+    trust = access.get("trust")
+    return trust.get("identity") if isinstance(trust, Mapping) else None
+
+
+def _aligned(publisher: str, access: Mapping[str, Any]) -> bool:
+    """The trust identity, where there is one, belongs to the publisher: same domain, or one under the other."""
+    trusted = _DOMAIN.search(clean(_identity(access)).lower())
+    if not trusted:
+        return True
+    return any(f".{one}".endswith(f".{other}") for one, other in ((publisher, trusted[0]), (trusted[0], publisher)))
+
+
+def _segment(text: str) -> str:
+    """A URN segment: what is not allowed becomes `-`; never empty."""
+    return _ILLEGAL.sub("-", text).strip("-") or "unknown"
+
+
+def _leaves(directory: _Directory, source: Source, report: CollectReport) -> Iterator[Leaf]:
+    for path in sorted(directory.path.rglob("*.md")):
+        if path.name in _RESERVED or not path.is_file():
+            continue
+        inside = f"{directory.inside}/{path.relative_to(directory.path).as_posix()}"
+        leaf = _leaf(inside, path, source, report)
+        if leaf:
+            report.indexed[source.directory] += 1
+            yield leaf
+
+
+def _leaf(inside: str, path: Path, source: Source, report: CollectReport) -> Leaf | None:
+    document = read_file(path)
+    matter = document.front_matter
+    queries = _queries(matter.get("representativeQueries"), report)
+    if document.unreadable:
+        report.unreadable[inside] = document.unreadable
+        queries = (_words(path.stem),)
+    elif not queries:
+        report.without_queries.append(inside)
+        return None
+    return Leaf(
+        path=inside,
+        urn=f"{source.urn}.{_segment(path.stem)}",
+        family=source.family,
+        source=source.directory,
+        publisher=source.publisher,
+        code=code_of(matter),
+        title=clean(matter.get("title")) or document.heading or _words(path.stem),
+        description=clean(matter.get("description")),
+        queries=queries,
+        tags=tuple(clean_list(matter.get("tags") or [])),
+        scope=clean(source.front_matter.get("entityType")),
+        front_matter=matter,
+        body=document.body,
+        unreadable=document.unreadable,
+    )
+
+
+def _words(stem: str) -> str:
+    return " ".join(re.split(r"[-_\s]+", stem)).strip() or stem
+
+
+def _queries(value: object, report: CollectReport) -> tuple[str, ...]:
+    """The representative queries as distinct texts; what can be no text is dropped and counted."""
+    if isinstance(value, str):
+        report.queries_as_text += 1
+    given = value if isinstance(value, list) else [value]
+    report.queries_dropped += sum(1 for query in given if query is not None and not clean(query))
+    return tuple(clean_list(given))
+
+
+def code_of(matter: Mapping[str, Any]) -> str | None:
+    """The identifier that a leaf's publisher gave it, or None where it has none."""
+    for name in _CODES:
+        value: Any = matter
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if code := clean(value):
+            return code.removeprefix("NAME,") if name == "get" else code
+    return None
+
+
+def _check(roots: Sequence[Path], leaves: Sequence[Leaf], sources: Sequence[Source]) -> None:
+    if not leaves:
+        raise BuildError(f"no leaf with representativeQueries under {', '.join(map(str, roots))}")
+    if all(source.publisher.endswith(".invalid") for source in sources):
+        raise BuildError("no access document names a publisher's domain; expected `publisher: <domain>`")
+    seen: dict[str, str] = {}
+    for leaf in leaves:
+        if leaf.urn in seen:
+            raise BuildError(f"{leaf.urn} names two files: {seen[leaf.urn]} and {leaf.path}")
+        if not URN.match(leaf.urn):
+            raise BuildError(f"{leaf.path}: {leaf.urn} is no URN of the form urn:air:<domain>:okf:<source>.<leaf>")
+        seen[leaf.urn] = leaf.path

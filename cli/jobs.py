@@ -1,0 +1,295 @@
+"""The verbs that work offline: leaves, build, publish, rollback, releases, prune."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.options import settings_of
+from shared.errors import SettingsError
+
+if TYPE_CHECKING:
+    from build_jobs.leaves.generate import LeavesReport
+    from build_jobs.progress import Progress
+    from build_jobs.run import BuildReport
+    from shared.bucket.base import Bucket
+
+FAMILIES = ("census", "datacommons", "sec-edgar", "treasury", "worldbank")
+_EVERY_S = 5.0
+_MOST_SHOWN = 10
+
+Parsers = Any  # argparse gives its sub-parsers no public type
+
+
+def add_parsers(verbs: Parsers) -> None:
+    """Add this module's verbs to the command line."""
+    _add_leaves(verbs)
+    _add_build(verbs)
+    _add_release_verbs(verbs)
+
+
+def _add_leaves(verbs: Parsers) -> None:
+    leaves = verbs.add_parser(
+        "leaves",
+        help="make OKF leaves from a publisher's catalog",
+        description="Write DIR/sources/<source>/*.md, one leaf a row, and the source's _access.md.",
+    )
+    leaves.add_argument("family", metavar="FAMILY", choices=FAMILIES, help=", ".join(FAMILIES))
+    leaves.add_argument(
+        "--from", dest="source", required=True, metavar="FILE|-", help="JSON Lines: .xz, .gz, plain, or - for stdin"
+    )
+    leaves.add_argument("--to", required=True, type=Path, metavar="DIR", help="the leaf root to write into")
+    _add_json(leaves)
+    leaves.set_defaults(run=_leaves)
+
+
+def _add_build(verbs: Parsers) -> None:
+    build = verbs.add_parser("build", help="build a release from leaves", description="Build and publish a release.")
+    kinds = build.add_subparsers(dest="kind", required=True, metavar="KIND")
+    tables = kinds.add_parser(
+        "tables",
+        help="a catalog of table documents",
+        description="Collect leaves, embed what is new, index, verify, publish. Skips the work if nothing changed.",
+    )
+    tables.add_argument(
+        "--leaves", required=True, nargs="+", type=Path, metavar="DIR", help="parents of sources/ or of corpora/"
+    )
+    _add_bucket(tables)
+    tables.add_argument("--catalog", default="built-in", metavar="NAME", help="default: built-in")
+    tables.add_argument(
+        "--extends", default="", metavar="FAMILY,…", help="families of another catalog that this one adds to"
+    )
+    tables.add_argument("--embedder", choices=("embedded",), help="default: embedded")
+    tables.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
+    tables.add_argument("--force", action="store_true", help="build and publish even if nothing changed")
+    _add_json(tables)
+    tables.set_defaults(run=_build_tables)
+
+
+def _add_release_verbs(verbs: Parsers) -> None:
+    publish = verbs.add_parser("publish", help="make a release the current one")
+    publish.add_argument("release", nargs="?", metavar="RELEASE", help="its id; default: the newest complete one")
+    rollback = verbs.add_parser("rollback", help="make the previous release current again")
+    releases = verbs.add_parser("releases", help="list a catalog's releases, newest first")
+    prune = verbs.add_parser("prune", help="remove old releases and the files that no release names")
+    prune.add_argument(
+        "--keep", type=_whole, default=3, metavar="N", help="newest releases to keep beside current and previous (3)"
+    )
+    jobs: Mapping[Any, Callable[[argparse.Namespace], int]] = {
+        publish: _publish, rollback: _rollback, releases: _releases, prune: _prune,
+    }  # fmt: skip
+    for parser, run in jobs.items():
+        _add_bucket(parser)
+        parser.add_argument("--catalog", default="built-in", metavar="NAME", help="default: built-in")
+        _add_json(parser)
+        parser.set_defaults(run=run)
+
+
+def _add_bucket(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--bucket", metavar="URL", help="where releases lie, file:///…; default: BUCKET_URL")
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def _whole(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return value
+
+
+def _leaves(args: argparse.Namespace) -> int:
+    from build_jobs.leaves.generate import write_leaves
+
+    line = _StatusLine()
+    report = write_leaves(args.family, args.source, args.to, lambda done: line.show(f"{done:,} leaves written"))
+    line.end()
+    _answer(args, report.as_json(), _leaves_text(report))
+    return 0
+
+
+def _leaves_text(report: LeavesReport) -> list[str]:
+    lines = [
+        f"{report.written:,} leaves in {report.directory} ({report.made_queries:,} with questions made by rule)",
+        f"{report.rows:,} rows read, {report.other_directories:,} of other directories, {len(report.bad):,} bad",
+    ]
+    lines += _some([f"  line {row.line}: {row.reason}" for row in report.bad])
+    if report.left_over:
+        lines.append(f"{len(report.left_over):,} files of an earlier run are still there")
+        lines += _some([f"  {name}" for name in report.left_over])
+    return lines
+
+
+def _build_tables(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from build_jobs.run import build_tables, open_build_embedder
+
+    settings, line = settings_of(args), _StatusLine()
+    report = asyncio.run(
+        build_tables(
+            args.leaves,
+            _bucket_url(settings.bucket_url),
+            settings=settings,
+            embedder=open_build_embedder(args.embedder, settings),
+            catalog=args.catalog,
+            extends=[name.strip() for name in args.extends.split(",") if name.strip()],
+            dry_run=args.dry_run,
+            force=args.force,
+            told=lambda progress: line.show(_progress_text(progress)),
+        )
+    )
+    line.end()
+    _answer(args, report.as_json(), _build_text(report))
+    return 0
+
+
+def _progress_text(progress: Progress) -> str:
+    text = f"{progress.stage} {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
+    if progress.rate_s:
+        text += f", {progress.rate_s:,.0f} a second"
+    if progress.left_s is not None and progress.done < progress.total:
+        text += f", {_duration(progress.left_s)} left"
+    return text + (f", ${progress.cost_usd:.4f}" if progress.stage == "embed" else "")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _build_text(report: BuildReport) -> list[str]:
+    done = {"published": "published", "unchanged": "nothing changed since", "planned": "would be built; current is"}
+    lines = [
+        f"{report.catalog}: {done[report.status]} {report.release or 'none'}",
+        f"{report.rows:,} rows; vectors: {report.reused:,} reused, {report.resumed:,} from a build that was stopped, "
+        f"{report.embedded:,} {'to embed' if report.status == 'planned' else 'embedded'}",
+        f"{report.embedder.model}, {report.embedder.dimension} dimensions; {_duration(report.seconds)}, "
+        f"${report.cost_usd:.4f}",
+    ]
+    lines += [f"  {rows:>8,}  {source}" for source, rows in sorted(report.collected.indexed.items())]
+    return lines + _collected_text(report)
+
+
+def _collected_text(report: BuildReport) -> list[str]:
+    """What an author should look at, each with its reason."""
+    found = report.collected
+    lines = _listed("leaves that could not be read", [f"{path}: {why}" for path, why in found.unreadable.items()])
+    lines += _listed("files without questions, not indexed", found.without_queries)
+    lines += _listed("sources without an access document", found.without_access)
+    lines += _listed("sources without a publisher's domain", found.without_publisher)
+    lines += _listed("sources whose trust identity is another's", found.trust_differs)
+    if found.queries_dropped:
+        lines.append(f"{found.queries_dropped:,} questions that are no text were dropped")
+    return lines + report.notes
+
+
+def _listed(what: str, items: Sequence[str]) -> list[str]:
+    return [f"{len(items):,} {what}:", *_some([f"  {item}" for item in items])] if items else []
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    more = len(lines) - _MOST_SHOWN
+    return [*lines[:_MOST_SHOWN], f"  … and {more:,} more (--json lists all)"] if more > 0 else list(lines)
+
+
+def _publish(args: argparse.Namespace) -> int:
+    from shared.errors import ReleaseMissing
+    from shared.release import writer
+
+    bucket = _bucket(args)
+    release = args.release or next(
+        (listed.id for listed in writer.releases(bucket, args.catalog) if listed.complete), None
+    )
+    if release is None:
+        raise ReleaseMissing(f"catalog {args.catalog!r} has no complete release to publish")
+    return _pointed(args, writer.switch(bucket, args.catalog, release).model_dump())
+
+
+def _rollback(args: argparse.Namespace) -> int:
+    from shared.release import writer
+
+    return _pointed(args, writer.rollback(_bucket(args), args.catalog).model_dump())
+
+
+def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:
+    text = f"{args.catalog}: current is {pointer['release']}, previous {pointer['previous'] or 'none'}"
+    _answer(args, {"catalog": args.catalog, **pointer}, [text])
+    return 0
+
+
+def _releases(args: argparse.Namespace) -> int:
+    from shared.release import writer
+
+    found = writer.releases(_bucket(args), args.catalog)
+    rows = [
+        {"release": one.id, "createdAt": one.created_at, "rows": one.rows, "mark": one.mark, "problem": one.problem}
+        for one in found
+    ]
+    text = [
+        f"{one.id}  {one.rows if one.rows is not None else '?':>9}  {one.mark:<8}  {one.problem or ''}".rstrip()
+        for one in found
+    ]
+    _answer(args, {"catalog": args.catalog, "releases": rows}, text or [f"{args.catalog}: no release"])
+    return 0
+
+
+def _prune(args: argparse.Namespace) -> int:
+    from shared.release import writer
+
+    pruned = writer.prune(_bucket(args), args.catalog, args.keep)
+    removed = {"releases": list(pruned.releases), "files": list(pruned.files), "bytes": pruned.bytes}
+    text = (
+        f"{args.catalog}: {len(pruned.releases)} releases and {len(pruned.files)} files removed, {pruned.bytes:,} bytes"
+    )
+    _answer(args, {"catalog": args.catalog, **removed}, [text])
+    return 0
+
+
+def _bucket(args: argparse.Namespace) -> Bucket:
+    from shared.bucket.base import open_bucket
+
+    return open_bucket(_bucket_url(settings_of(args).bucket_url))
+
+
+def _bucket_url(url: str) -> str:
+    if not url:
+        raise SettingsError("no bucket: give --bucket file:///… or set BUCKET_URL")
+    return url
+
+
+def _answer(args: argparse.Namespace, document: Mapping[str, Any], text: Sequence[str]) -> None:
+    """One JSON object for programs, or lines for people."""
+    print(json.dumps(document, ensure_ascii=False) if args.json else "\n".join(text))
+
+
+class _StatusLine:
+    """Progress on standard error: one line that is rewritten on a terminal, else a line every five seconds."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._last = time.monotonic()
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        now = time.monotonic()
+        if now - self._last < (0.1 if self._terminal else _EVERY_S):
+            return
+        self._last, self._shown = now, True
+        print(
+            f"\r\x1b[K{text}" if self._terminal else text,
+            end="" if self._terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def end(self) -> None:
+        """Leave the terminal on a fresh line."""
+        if self._terminal and self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
