@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["collect", "embed", "index", "verify", "publish"]
+Stage = Literal["collect", "embed", "index", "verify", "publish", "questions"]
 
 
 @dataclass(frozen=True, slots=True)

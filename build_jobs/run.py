@@ -27,6 +27,7 @@ from shared.contracts.release import Embedder as EmbedderSpec
 from shared.errors import AskbucketError, BuildError, UnknownName
 from shared.index.records import Records
 from shared.index.scan import Vectors
+from shared.models.gateway import Gateway
 from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
@@ -81,15 +82,18 @@ class BuildReport:
         }
 
 
-def open_build_embedder(name: str | None, settings: Settings) -> Embedder:
-    """The model that `--embedder` names, else the one that comes in a wheel. Raises ModelUnavailable."""
-    from shared.models.choice import open_embedder
+def open_build_embedder(name: str | None, settings: Settings, gateway: Gateway) -> Embedder:
+    """The model that `--embedder` names, else that of whoever judges by these settings. Raises ModelUnavailable."""
+    from shared.models.choice import judge_provider, open_embedder
     from shared.models.embedded import DIMENSION
     from shared.models.weights import BGE_SMALL
 
+    if (name or judge_provider(settings)) == "openrouter":
+        return gateway.embedder(settings.openrouter_embedding_model, settings.openrouter_embedding_dimension)
     if name not in (None, "embedded"):
-        raise UnknownName(f"no embedder {name!r}; there is: embedded", ["embedded"])
-    return open_embedder(EmbedderSpec(provider="embedded", model=BGE_SMALL.model, dimension=DIMENSION), settings)
+        raise UnknownName(f"no embedder {name!r}; there are: embedded, openrouter", ["embedded", "openrouter"])
+    spec = EmbedderSpec(provider="embedded", model=BGE_SMALL.model, dimension=DIMENSION)
+    return open_embedder(spec, settings, gateway)
 
 
 async def build_tables(
@@ -134,7 +138,7 @@ class _Build:
         self._bucket = open_bucket(bucket_url)
         self._cache_dir = Path(settings.cache_dir)
         self._embedder = embedder
-        self._spec = EmbedderSpec(provider="embedded", model=embedder.model, dimension=embedder.dimension)
+        self._spec = EmbedderSpec(provider=embedder.provider, model=embedder.model, dimension=embedder.dimension)
         self._catalog = catalog
         self._extends = sorted(set(extends))
         self._told = told

@@ -7,6 +7,8 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +66,9 @@ def _add_build(verbs: Parsers) -> None:
     tables.add_argument(
         "--extends", default="", metavar="FAMILY,…", help="families of another catalog that this one adds to"
     )
-    tables.add_argument("--embedder", choices=("embedded",), help="default: embedded")
+    tables.add_argument(
+        "--embedder", choices=("embedded", "openrouter"), help="default: as LLM_PROVIDER or the key says"
+    )
     tables.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
     tables.add_argument("--force", action="store_true", help="build and publish even if nothing changed")
     _add_json(tables)
@@ -128,24 +132,26 @@ def _leaves_text(report: LeavesReport) -> list[str]:
 
 
 def _build_tables(args: argparse.Namespace) -> int:
-    import asyncio
+    from anyio.from_thread import start_blocking_portal
 
     from build_jobs.run import build_tables, open_build_embedder
+    from shared.models.gateway import Gateway
 
     settings, line = settings_of(args), _StatusLine()
-    report = asyncio.run(
-        build_tables(
+    with start_blocking_portal() as portal, closing(Gateway(settings)) as gateway:
+        build = partial(
+            build_tables,
             args.leaves,
             _bucket_url(settings.bucket_url),
             settings=settings,
-            embedder=open_build_embedder(args.embedder, settings),
+            embedder=open_build_embedder(args.embedder, settings, gateway),
             catalog=args.catalog,
             extends=[name.strip() for name in args.extends.split(",") if name.strip()],
             dry_run=args.dry_run,
             force=args.force,
             told=lambda progress: line.show(_progress_text(progress)),
         )
-    )
+        report = portal.call(build)
     line.end()
     _answer(args, report.as_json(), _build_text(report))
     return 0

@@ -12,6 +12,7 @@
     │   ├── EmbeddingFailed             503 embedding_failed        the query could not be embedded
     │   ├── RelevanceScoringFailed      503 relevance_scoring_failed
     │   ├── ModelUnavailable            503 model_unavailable       a model or its weights cannot be had
+    │   ├── BudgetExhausted             503 budget_exhausted        SPEND_LIMIT_USD_PER_DAY is reached
     │   └── CacheUnusable               503 cache_unusable          CACHE_DIR is full, or not ours alone
     ├── QueryCancelled                  504 query_cancelled         the deadline passed
     ├── ReleaseError                    503 release_unusable        what lies in the bucket cannot be served
@@ -147,6 +148,12 @@ class ModelUnavailable(Unavailable):
     """A model that a release or a setting names cannot be had: no key, or no weights installed."""
 
     code = "model_unavailable"
+
+
+class BudgetExhausted(Unavailable):
+    """Today's model spend reached SPEND_LIMIT_USD_PER_DAY; what needs no model call is still answered."""
+
+    code = "budget_exhausted"
 
 
 class CacheUnusable(Unavailable):

@@ -41,6 +41,14 @@ def _switch(raw: str) -> bool:
     return words[raw.strip().lower()]
 
 
+def _key(raw: str) -> str:
+    """A secret that goes into a header: one word of visible ASCII."""
+    value = raw.strip()
+    if not all("!" <= letter <= "~" for letter in value):
+        raise ValueError("must be one word of ASCII letters, digits and signs")
+    return value
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     def parse(raw: str) -> str:
         if raw.strip() not in choices:
@@ -54,32 +62,110 @@ _PARSERS: dict[type, Callable[[str], Any]] = {str: _text, int: _whole, float: _n
 
 
 def _setting(
-    name: str, default: Any, help: str, *, phase: Phase = "serve", parse: Callable[[str], Any] | None = None
-) -> Any:
-    row = {"name": name, "help": help, "phase": phase, "parse": parse or _PARSERS[type(default)]}
-    return field(default=default, metadata=row)
+    name: str, default: Any, help: str, *, phase: Phase = "serve", parse: Callable[[str], Any] | None = None,
+    secret: bool = False,
+) -> Any:  # fmt: skip
+    row = {"name": name, "help": help, "phase": phase, "parse": parse or _PARSERS[type(default)], "secret": secret}
+    return field(default=default, repr=not secret, metadata=row)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set. Times are in seconds, sizes in bytes, unless the name says otherwise."""
 
-    bucket_url: str = _setting("BUCKET_URL", "", "Where releases lie: `file:///…`.", phase="both")
+    bucket_url: str = _setting("BUCKET_URL", "", "Where releases lie: `gs://…`, `s3://…` or `file:///…`.", phase="both")
     cache_dir: str = _setting(
-        "CACHE_DIR", "/tmp/askbucket", "Where release files from a bucket that is not a local disk are kept."
+        "CACHE_DIR",
+        "/tmp/askbucket",  # noqa: S108 - made for this user alone, and refused where another one could write to it
+        "Where release files from a bucket that is not a local disk, and a build's work, are kept.",
+        phase="both",
+    )
+    storage_emulator_host: str = _setting(
+        "STORAGE_EMULATOR_HOST", "", "A local server to use as Google Cloud Storage, without credentials.", phase="both"
+    )
+    aws_endpoint_url: str = _setting(
+        "AWS_ENDPOINT_URL", "", "Another server to use as S3; credentials and region are found as boto3 does.",
+        phase="both",
+    )  # fmt: skip
+    k_service: str = _setting(
+        "K_SERVICE", "", "Set by Google's platform in a function: it then reads `gs://` as the platform's account."
+    )
+    gce_metadata_host: str = _setting(
+        "GCE_METADATA_HOST",
+        "metadata.google.internal",
+        "The server that gives a function on `gs://` its access tokens.",
     )
     refresh_s: float = _setting("REFRESH_S", 60.0, "Age at which the pointer is read again, beside a request.")
     ard_catalogs: str = _setting(
         "ARD_CATALOGS", "", "More table catalogs to mount: `name` or `name=<bucket URL>`, comma-separated."
     )
     llm_provider: str = _setting(
-        "LLM_PROVIDER", "", "Who judges: `embedded` or `none`; empty chooses embedded where its weights are installed.",
-        phase="both", parse=_one_of("", "embedded", "none"),
+        "LLM_PROVIDER", "",
+        "Who judges: `openrouter`, `embedded` or `none`; empty chooses openrouter where its key is set, else embedded "
+        "where its weights are installed.",
+        phase="both", parse=_one_of("", "openrouter", "embedded", "none"),
     )  # fmt: skip
     model_threads: int = _setting(
         "MODEL_THREADS", 0, "Threads an embedded model may use; 0 means one a core.", phase="both"
     )
     scan_threads: int = _setting("SCAN_THREADS", 0, "Threads of the vector scan; 0 means one a core.")
+
+    openrouter_api_key: str = _setting(
+        "OPENROUTER_API_KEY", "", "The key of the model gateway; never shown.", phase="both", parse=_key, secret=True
+    )
+    openrouter_base_url: str = _setting(
+        "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1", "The only address that model calls go to.", phase="both"
+    )
+    openrouter_embedding_model: str = _setting(
+        "OPENROUTER_EMBEDDING_MODEL", "openai/text-embedding-3-small", "The model of `--embedder openrouter`.",
+        phase="build",
+    )  # fmt: skip
+    openrouter_embedding_dimension: int = _setting(
+        "OPENROUTER_EMBEDDING_DIMENSION", 1536, "Length of that model's vectors.", phase="build"
+    )
+    openrouter_model: str = _setting(
+        "OPENROUTER_MODEL", "openai/gpt-oss-120b", "The chat model; it judges where RERANK_MODEL is empty."
+    )
+    rerank_model: str = _setting("RERANK_MODEL", "openai/gpt-oss-20b", "The chat model that judges.")
+    llm_timeout_s: float = _setting("LLM_TIMEOUT", 120.0, "Longest model call, one attempt.", phase="both")
+    llm_connect_timeout_s: float = _setting(
+        "LLM_CONNECT_TIMEOUT", 5.0, "Longest wait for a connection to the gateway.", phase="both"
+    )
+    llm_read_timeout_s: float = _setting(
+        "LLM_READ_TIMEOUT", 30.0, "Longest silence of the gateway before an attempt is given up.", phase="both"
+    )
+    llm_max_retries: int = _setting("LLM_MAX_RETRIES", 3, "Attempts of a model call after the first.", phase="both")
+    llm_provider_sort: str = _setting(
+        "LLM_PROVIDER_SORT", "throughput", "How the gateway chooses among a chat model's providers; empty leaves it."
+    )
+    llm_provider_order: str = _setting(
+        "LLM_PROVIDER_ORDER", "", "Providers of a chat model to try first, comma-separated."
+    )
+    llm_breaker_failures: int = _setting(
+        "LLM_BREAKER_FAILURES", 10, "Failed model calls in a row after which the gateway is left alone; 0: never.",
+        phase="both",
+    )  # fmt: skip
+    llm_breaker_open_s: float = _setting(
+        "LLM_BREAKER_OPEN", 15.0, "How long it is left alone before one call tries again.", phase="both"
+    )
+    rerank_max_tokens: int = _setting("ARD_RERANK_MAX_TOKENS", 400, "Least room for the judge's verdicts, in tokens.")
+    rerank_reasoning_headroom: int = _setting(
+        "ARD_RERANK_REASONING_HEADROOM", 1500, "Room for the judge's thinking on top, in tokens."
+    )
+    rerank_reasoning_effort: str = _setting(
+        "ARD_RERANK_REASONING_EFFORT", "low", "How hard the judge thinks; empty leaves it to the model."
+    )
+    rerank_description: bool = _setting("ARD_RERANK_DESC", False, "Show the judge each table's description too.")
+    spend_limit_usd_per_day: float = _setting(
+        "SPEND_LIMIT_USD_PER_DAY",
+        0.0,
+        "Most that one process spends on models in a UTC day; 0: no limit.",
+        phase="both",
+    )
+    embed_cache_entries: int = _setting("EMBED_CACHE_ENTRIES", 4_096, "Query vectors kept in memory; 0: none.")
+    embed_cache_bytes: int = _setting("EMBED_CACHE_BYTES", 33_554_432, "Memory for them.")
+    verdict_cache_entries: int = _setting("VERDICT_CACHE_ENTRIES", 4_096, "Judgements kept in memory; 0: none.")
+    verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.")
 
     max_body_bytes: int = _setting("AGENT_FINDER_MAX_BODY", 65_536, "Largest request body; a larger one is a 413.")
     max_uri_bytes: int = _setting("MAX_URI_BYTES", 8_192, "Longest path and query string; a longer one is a 414.")
@@ -126,5 +212,6 @@ class Settings:
                 try:
                     given[row.name] = row.metadata["parse"](source[name])
                 except ValueError as error:
-                    raise SettingsError(f"{name}={source[name]!r}: {error}") from error
+                    shown = "(secret)" if row.metadata["secret"] else repr(source[name])
+                    raise SettingsError(f"{name}={shown}: {error}") from error
         return cls(**given)

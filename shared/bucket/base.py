@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shared.errors import SettingsError
+from shared.settings import Settings
 
 
 class Bucket(Protocol):
@@ -54,10 +55,21 @@ class Bucket(Protocol):
         """The object's path where it can be mapped in place, else None (it must be copied first)."""
 
 
-def open_bucket(url: str) -> Bucket:
-    """The bucket behind a URL. Raises SettingsError for a scheme nobody speaks."""
+def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
+    """The bucket behind a URL; nothing is sent yet. Raises SettingsError for a scheme nobody speaks.
+
+    `settings` say how a cloud is reached; None takes them from the environment.
+    """
     if url.startswith("file://"):
         from shared.bucket.file import FileBucket
 
         return FileBucket(url)
-    raise SettingsError(f"BUCKET_URL={url!r}: expected file:///…")
+    if url.startswith("gs://"):
+        from shared.bucket.gcs import GcsBucket
+
+        return GcsBucket(url, settings or Settings.from_env())
+    if url.startswith("s3://"):
+        from shared.bucket.s3 import S3Bucket
+
+        return S3Bucket(url, settings or Settings.from_env())
+    raise SettingsError(f"BUCKET_URL={url!r}: expected gs://…, s3://… or file:///…")

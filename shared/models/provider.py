@@ -73,6 +73,7 @@ class Judgement:
     skipped: int = 0
 
 
+Provider = Literal["embedded", "openrouter"]
 TextKind = Literal["query", "document"]
 
 
@@ -81,6 +82,10 @@ class Embedder(Protocol):
 
     The kind matters: some models were trained with an instruction before a query and none before a document.
     """
+
+    @property
+    def provider(self) -> Provider:
+        """Who runs the model, as a manifest names it."""
 
     @property
     def model(self) -> str:
@@ -98,8 +103,8 @@ class Judge(Protocol):
     """Says how well each candidate answers."""
 
     @property
-    def provider(self) -> str:
-        """Who judges: `embedded` or `openrouter`."""
+    def provider(self) -> Provider:
+        """Who judges."""
 
     @property
     def model(self) -> str:

@@ -16,7 +16,7 @@ from build_jobs.progress import Progress, silent
 from shared.contracts.leaf import Leaf
 from shared.errors import BuildError, EmbeddingFailed
 from shared.models.ledger import Ledger
-from shared.models.provider import TextKind
+from shared.models.provider import Provider, TextKind
 
 Float32 = npt.NDArray[np.float32]
 
@@ -24,6 +24,7 @@ Float32 = npt.NDArray[np.float32]
 class HashEmbedder:
     """A deterministic embedder: the vector of a text is drawn from its digest. Counts what it was asked."""
 
+    provider: Provider = "embedded"
     model = "test/hash"
     dimension = 16
 

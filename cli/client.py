@@ -1,0 +1,55 @@
+"""A caller of our own service, with errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from shared.errors import AskbucketError, RequestError, Unavailable
+
+TIMEOUT_S = 120
+
+
+def post(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON reply. Raises RequestError for what the caller got wrong, Unavailable for everything else."""
+    return _send(url, json.dumps(body).encode())
+
+
+def get(url: str) -> dict[str, Any]:
+    """The JSON reply of a GET, as `post`."""
+    return _send(url, None)
+
+
+def _send(url: str, data: bytes | None) -> dict[str, Any]:
+    if not url.startswith(("http://", "https://")):
+        raise RequestError(f"{url}: expected http://… or https://…")
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 - checked above
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - checked above
+            return _object(reply.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _refusal(error.code, error.read()) from None
+    except OSError as error:
+        raise Unavailable(f"No answer from {url} ({error}); `askbucket serve --bucket URL` starts a service") from None
+
+
+def _refusal(status: int, body: bytes) -> AskbucketError:
+    kind = RequestError if 400 <= status < 500 else Unavailable
+    try:
+        return kind(f"{_object(body)['error']} (HTTP {status})")
+    except (AskbucketError, KeyError):
+        return kind(f"HTTP {status}")
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        raise Unavailable("The reply is not JSON: is this an Askbucket service?") from None
+    if not isinstance(value, dict):
+        raise Unavailable("The reply is not a JSON object: is this an Askbucket service?")
+    return value

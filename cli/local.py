@@ -1,0 +1,28 @@
+"""A search in this process, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+from shared.models.ledger import Ledger
+from shared.settings import Settings
+from shared.tables.catalogs import open_tables
+from shared.tables.request import parse_search
+from shared.tables.search import search
+
+
+def search_here(settings: Settings, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply of POST /search over the releases in the settings' bucket."""
+    from anyio.from_thread import start_blocking_portal
+
+    from shared.models.gateway import Gateway
+
+    request = parse_search(body)
+    with (
+        start_blocking_portal() as portal,
+        closing(Gateway(settings)) as gateway,
+        closing(open_tables(settings, "search", gateway=gateway)) as tables,
+    ):
+        return portal.call(search, request, tables, Ledger())

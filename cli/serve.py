@@ -1,0 +1,39 @@
+"""`askbucket serve`: every function behind one local port."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parser(verbs: Any) -> None:
+    """Add the verb and its flags."""
+    verb = verbs.add_parser("serve", help="every function behind one port; prints `ready <url>` when it can answer")
+    verb.add_argument("--bucket", metavar="URL", help="where the releases lie (default: BUCKET_URL)")
+    verb.add_argument("--port", type=int, default=8080, help="0 picks a free one (default: 8080)")
+    verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    verb.add_argument("--only", metavar="FUNCTION,…", help="some of the functions: search, variable")
+    verb.add_argument("--log", action="store_true", help="write one JSON line a request to standard error")
+    verb.add_argument("--json", action="store_true", help='print {"ready": "<url>"} instead')
+    verb.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Serve until stopped. Raises what the release or the settings refuse to start with."""
+    import logging
+
+    from cli.gateway import FUNCTIONS, gateway
+    from cli.options import settings_of
+    from cli.servers import serve
+    from shared.edge import log
+
+    log.to_stderr(logging.INFO if args.log else logging.ERROR)
+    only = args.only.split(",") if args.only else FUNCTIONS
+    serve(gateway(settings_of(args), only), args.host, args.port, lambda url: announce(url, args.json))
+
+
+def announce(url: str, as_json: bool) -> None:
+    """Say that the service answers."""
+    import json
+
+    print(json.dumps({"ready": url}) if as_json else f"ready {url}", flush=True)

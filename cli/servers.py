@@ -1,0 +1,95 @@
+"""The web server under `askbucket serve`: gunicorn's threaded worker, as functions-framework runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+
+from cli.gateway import Gateway
+from shared.errors import AskbucketError, SettingsError, Unavailable
+
+THREADS = 32
+BACKLOG = 2048
+START_TIMEOUT_S = 600.0
+
+
+def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C. Port 0 picks a free one.
+
+    `announce` is called with the base URL as soon as every function can answer. Raises SettingsError for an
+    address that cannot be had, Unavailable with what a function refused to start with.
+    """
+    listener = listen(host, port)
+    url = url_of(listener)
+    # The worker is another process: a refusal comes back through this pipe, then the worker stops the master.
+    refused_out, refused_in = os.pipe()
+
+    def load_in_worker(_worker: object) -> None:
+        os.close(refused_out)
+        gateway.load()
+        threading.Thread(target=watch_start, daemon=True).start()
+
+    def watch_start() -> None:
+        try:
+            gateway.wait(START_TIMEOUT_S)
+        except AskbucketError as error:
+            os.write(refused_in, error.message.encode())
+            os.kill(os.getppid(), signal.SIGTERM)
+        else:
+            announce(url)
+
+    _run(gateway, listener, load_in_worker)
+    os.close(refused_in)
+    with os.fdopen(refused_out, encoding="utf-8") as pipe:
+        refusal = pipe.read()
+    if refusal:
+        raise Unavailable(refusal)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises SettingsError where the address is taken or is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise SettingsError(f"--host {host} --port {port}: {error.strerror or error}") from error
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = listener.getsockname()[:2]
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+def _run(gateway: Gateway, listener: socket.socket, load_in_worker: Callable[[object], None]) -> None:
+    """Run gunicorn's master and its one worker. Returns in the master when it was told to stop."""
+    from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+
+    class Application(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            options = {
+                "bind": f"fd://{listener.detach()}",  # gunicorn makes a socket of its own from it and closes this one
+                "worker_class": "gthread",
+                "threads": THREADS,
+                "loglevel": "error",
+                "limit_request_line": 0,
+                "control_socket_disable": True,
+                "post_worker_init": load_in_worker,
+            }
+            for name, value in options.items():
+                self.cfg.set(name, value)
+
+        def load(self) -> Gateway:
+            return gateway
+
+    master = os.getpid()
+    try:
+        Application().run()
+    except SystemExit as stopped:
+        # gunicorn ends by exiting, in the worker as well as here.
+        if os.getpid() != master or stopped.code:
+            raise

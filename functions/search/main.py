@@ -1,0 +1,8 @@
+"""The deployed function: POST /search."""
+
+from functions.search.service import create
+from shared.edge.framework import target
+from shared.settings import Settings
+
+app = create(Settings.from_env())
+handle = target(app)

@@ -1,0 +1,69 @@
+"""A request as a handler sees it. No Flask object leaves the edge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from shared.errors import RequestError
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The parameters of a query string: blank ones kept, percent-encoding undone once, case untouched."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    @classmethod
+    def parse(cls, raw: str) -> Query:
+        """From a WSGI QUERY_STRING. Raises RequestError where it is not UTF-8."""
+        try:
+            text = raw.encode("latin-1").decode("utf-8")
+            return cls(parse_qsl(text, keep_blank_values=True, errors="strict"))
+        except UnicodeError as error:
+            raise RequestError("The query string is not UTF-8") from error
+
+    def text(self, name: str) -> str | None:
+        """One parameter, or None where it is absent. Given twice it is a RequestError: no guess which was meant."""
+        values = [value for key, value in self.pairs if key == name]
+        if len(values) > 1:
+            raise RequestError(f"{name} is given more than once")
+        return values[0] if values else None
+
+    def required(self, *names: str) -> list[str]:
+        """Several parameters, none of them blank. Raises one RequestError that names every missing one."""
+        values = {name: (self.text(name) or "").strip() for name in names}
+        missing = [name for name, value in values.items() if not value]
+        if missing:
+            raise RequestError(f"Missing: {', '.join(missing)}")
+        return list(values.values())
+
+    def items(self, name: str) -> list[str] | None:
+        """A comma-separated list: None where absent, `[]` where present but empty."""
+        value = self.text(name)
+        return None if value is None else [item.strip() for item in value.split(",") if item.strip()]
+
+    def size(self, default: int, most: int) -> int:
+        """How many results: `pageSize`, or its alias `limit`, clamped to 1-most. Raises RequestError for no integer."""
+        for name in ("pageSize", "limit"):
+            raw = self.text(name)
+            if raw is not None:
+                if not _WHOLE.fullmatch(raw.strip()):
+                    raise RequestError(f"{name} must be an integer")
+                return max(1, min(most, int(raw)))
+        return default
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: `body` is the JSON object of a POST and empty otherwise; `base_url` ends in a slash."""
+
+    query: Query
+    body: Mapping[str, Any]
+    base_url: str
+    request_id: str

@@ -1,0 +1,370 @@
+"""What a process loads and keeps: one value, opened after the fork, swapped without dropping a request.
+
+functions-framework imports a function in the gunicorn master and forks the worker from it, and a thread
+started in the master does not exist in the worker. So nothing is started at import: the hook after the fork
+starts the loader, and so does the first request, for servers that do not fork.
+
+Nothing relies on a timer, because an instance has no processor between requests: what is due is noticed when
+a request begins and done beside it.
+
+This module is imported before the port opens; it imports nothing that is not in memory by then
+(measured: 0.4 ms of its own; anyio, pydantic and numpy wait for the loader thread).
+"""
+
+from __future__ import annotations
+
+# Imported for its own hook after the fork, which must be registered, and so run, before ours: it makes anew a
+# lock that is held across the fork, and a loader that already waits for that lock waits for ever (seen).
+import concurrent.futures.thread  # noqa: F401
+import logging
+import os
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
+
+from shared.errors import AskbucketError, Starting, Unavailable
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from shared.release.reader import Progress
+
+T = TypeVar("T")
+R = TypeVar("R")
+Args = TypeVarTuple("Args")
+
+log = logging.getLogger(__name__)
+
+
+class Hosted(Generic[T]):
+    """Holds one `T` for all threads of a process.
+
+    `open_` makes it and reports (bytes done, bytes in all); `is_stale` says whether a newer one could be
+    opened; `close` ends one that nobody uses any more; `fits` says whether memory has room for a second one
+    beside the first. All four run outside of any lock, and never two of them at once in one process, except
+    `close`, which the last borrower of a replaced value calls. Expected failures are AskbucketErrors.
+    """
+
+    def __init__(
+        self,
+        open_: Callable[[Progress], T],
+        *,
+        is_stale: Callable[[T], bool],
+        close: Callable[[T], None],
+        refresh_s: float,
+        needs_loop: bool = False,
+        fits: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._open = open_
+        self._is_stale = is_stale
+        self._close = close
+        self._fits = fits
+        self._refresh_s = refresh_s
+        self._needs_loop = needs_loop
+        self._inherited: list[object] = []
+        self._reset()
+        _all.add(self)
+
+    def _reset(self) -> None:
+        """The state of a process in which nothing was loaded yet."""
+        self._changed = threading.Condition(threading.Lock())
+        self._loop_lock = threading.Lock()
+        self._slot: _Slot[T] | None = None
+        self._loop: _Loop | None = None
+        self._refusal: AskbucketError | None = None
+        self._refresh_error: AskbucketError | None = None
+        self._pending = False
+        self._progress = (0, 0)
+        self._busy = False
+        self._checked_at = 0.0
+        self._generation = 0
+
+    def ensure(self) -> None:
+        """Start what is due in a helper thread: the first load, another try after a refusal, a look for a newer one.
+
+        Returns at once. To be called when a request begins, from any thread, as often as wanted.
+        """
+        if not self._is_due():
+            return
+        with self._changed:
+            if self._busy or not self._is_due():
+                return
+            self._busy = True
+            generation = self._generation
+        try:
+            threading.Thread(target=self._work, args=(generation,), name="hosted", daemon=True).start()
+        except RuntimeError as error:  # no thread to be had now; a later request tries again
+            self._settle(generation, Unavailable(f"No thread could be started: {error}"))
+
+    @contextmanager
+    def borrow(self) -> Iterator[T]:
+        """The value, the same and open until the block ends, whatever is swapped in meanwhile.
+
+        Raises Starting while it loads, and what refused it where it could not be opened.
+        """
+        self.ensure()
+        slot = self._lend()
+        try:
+            yield slot.value
+        finally:
+            self._return(slot)
+
+    def state(self) -> dict[str, Any]:
+        """What /health says, from memory.
+
+        `state` is `starting` (with `done_bytes`, `total_bytes`), `ready` (with `release_pending` and
+        `refresh_error`, which is None or `code` and `message`) or `refused` (with `code` and `message`).
+        """
+        with self._changed:
+            if self._slot is not None:
+                error = _public(self._refresh_error) if self._refresh_error else None
+                return {"state": "ready", "release_pending": self._pending, "refresh_error": error}
+            if self._refusal is not None:
+                return {"state": "refused", **_public(self._refusal)}
+            return {"state": "starting", "done_bytes": self._progress[0], "total_bytes": self._progress[1]}
+
+    def wait(self, timeout_s: float) -> bool:
+        """Load, and wait until that ended. True where the value is ready; `state` says what else."""
+        self.ensure()
+        with self._changed:
+            self._changed.wait_for(lambda: self._slot is not None or self._refusal is not None, timeout_s)
+            return self._slot is not None
+
+    def close(self) -> None:
+        """Let go of the value (its last borrower closes it) and end the event loop. A later request loads anew."""
+        with self._changed:
+            slot, self._slot = self._slot, None
+            self._generation += 1
+            self._busy = False
+            self._refusal = self._refresh_error = None
+            self._pending = False
+        with self._loop_lock:
+            loop, self._loop = self._loop, None
+        self._retire(slot)
+        if loop is not None:
+            loop.close()
+
+    @property
+    def portal(self) -> BlockingPortal:
+        """The way into this process's one event loop, which runs in a thread of its own from the first use."""
+        if not self._needs_loop:
+            raise RuntimeError("this function runs no event loop: give Hosted needs_loop=True")
+        with self._loop_lock:
+            if self._loop is None:
+                self._loop = _Loop()
+            return self._loop.portal
+
+    def run(self, async_fn: Callable[[*Args], Awaitable[R]], *args: *Args) -> R:
+        """Run an async function on the event loop and wait for its result, from any other thread."""
+        return self.portal.call(async_fn, *args)
+
+    def _after_fork(self) -> None:
+        # What the parent had opened stays referenced and is never closed here: a SQLite connection or a loop
+        # that another process also has must not be touched, not even by its destructor.
+        self._inherited += [self._slot, self._loop]
+        self._reset()
+        self.ensure()
+
+    def _is_due(self) -> bool:
+        if self._slot is None and self._refusal is None:
+            return True
+        return time.monotonic() - self._checked_at >= self._refresh_s
+
+    def _lend(self) -> _Slot[T]:
+        with self._changed:
+            if self._slot is not None:
+                self._slot.borrowers += 1
+                return self._slot
+            if self._refusal is not None:
+                raise _fresh(self._refusal)
+            done, total = self._progress
+        raise Starting("Service is starting", detail={"done_bytes": done, "total_bytes": total}, retry_after_s=1)
+
+    def _return(self, slot: _Slot[T]) -> None:
+        with self._changed:
+            slot.borrowers -= 1
+            last = slot.retired and slot.borrowers == 0
+        if last:
+            self._close(slot.value)
+
+    def _retire(self, slot: _Slot[T] | None) -> None:
+        if slot is None:
+            return
+        with self._changed:
+            slot.retired = True
+            unused = slot.borrowers == 0
+        if unused:
+            self._close(slot.value)
+
+    def _work(self, generation: int) -> None:
+        """The helper thread. What nobody foresaw is a refusal too, and goes on to the thread's excepthook: the log."""
+        error: AskbucketError | None = Unavailable("The release could not be opened; the log says why")
+        try:
+            self._look(generation)
+            error = None
+        except AskbucketError as expected:
+            error = expected
+        finally:
+            self._settle(generation, error)
+
+    def _look(self, generation: int) -> None:
+        """Load where nothing is loaded; else load the newer one, if there is one and memory has room for both."""
+        if self._slot is not None:
+            slot = self._lend()
+            try:
+                self._pending = self._is_stale(slot.value)
+            finally:
+                self._return(slot)
+            if not self._pending or not self._fits():
+                return
+        self._load(generation)
+
+    def _load(self, generation: int) -> None:
+        if self._needs_loop:
+            _ = self.portal  # started here, so that no request pays for importing it
+        value = self._open(self._report)
+        with self._changed:
+            replaced: _Slot[T] | None = _Slot(value)
+            if generation == self._generation:  # else `close` came first, and the value has no use
+                replaced, self._slot = self._slot, replaced
+                self._pending = False
+        self._retire(replaced)
+
+    def _settle(self, generation: int, error: AskbucketError | None) -> None:
+        if error is not None:
+            log.warning("release not loaded: %s: %s", error.code, error.message)
+        with self._changed:
+            if generation != self._generation:
+                return
+            self._busy = False
+            self._checked_at = time.monotonic()
+            self._refresh_error = error
+            self._refusal = error if self._slot is None else None
+            self._changed.notify_all()
+
+    def _report(self, done_bytes: int, total_bytes: int) -> None:
+        self._progress = (done_bytes, total_bytes)
+
+
+class _Slot(Generic[T]):
+    """A value and how many borrow it. `retired` once another one took its place."""
+
+    __slots__ = ("borrowers", "retired", "value")
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+        self.borrowers = 0
+        self.retired = False
+
+
+class _Loop:
+    """An event loop in a daemon thread.
+
+    anyio's own start_blocking_portal is a generator, and one that is collected (at exit, or in a forked
+    child) waits for a loop that no longer runs. This one is only ended by `close`.
+    """
+
+    def __init__(self) -> None:
+        from concurrent.futures import Future
+
+        import anyio
+        from anyio.from_thread import BlockingPortal
+
+        started: Future[BlockingPortal] = Future()
+
+        async def serve() -> None:
+            async with BlockingPortal() as portal:
+                started.set_result(portal)
+                await portal.sleep_until_stopped()
+
+        self._thread = threading.Thread(target=anyio.run, args=(serve,), name="loop", daemon=True)
+        self._thread.start()
+        self.portal = started.result()
+
+    def close(self) -> None:
+        """Cancel what runs and end the thread. Not to be called from the loop itself."""
+        self.portal.call(self.portal.stop, True)
+        self._thread.join()
+
+
+def memory_allows(needed_bytes: int, proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> bool:
+    """Whether this many bytes more fit into memory. Where nothing says (not Linux), they do."""
+    free = available_bytes(proc, cgroup)
+    return free is None or needed_bytes <= free
+
+
+def available_bytes(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What the machine and every control group around this process leave free, or None where nothing says."""
+    known = [_machine(proc), *(_headroom(folder) for folder in _memory_groups(proc, cgroup))]
+    return min((value for value in known if value is not None), default=None)
+
+
+def _machine(proc: Path) -> int | None:
+    kilobytes = _fields(proc / "meminfo").get("MemAvailable")
+    return None if kilobytes is None else kilobytes * 1024
+
+
+def _memory_groups(proc: Path, cgroup: Path) -> Iterator[Path]:
+    """Every folder that may limit this process: its own group's and those above, version 2 or 1.
+
+    Inside a container the group's path is often the host's; then only the root exists, and it is the container's.
+    """
+    for line in _text(proc / "self" / "cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers in ("", "memory"):
+            root = cgroup / controllers
+            own = root / group.lstrip("/")
+            yield from (folder for folder in (own, *own.parents) if folder.is_relative_to(root))
+
+
+def _headroom(group: Path) -> int | None:
+    """A group's limit less what it uses; file pages not used lately count as free, as the kernel takes those first."""
+    for limit_name, usage_name, idle_name in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        limit, usage = _text(group / limit_name).strip(), _text(group / usage_name).strip()
+        if limit.isdigit() and usage.isdigit():
+            return max(0, int(limit) - int(usage) + _fields(group / "memory.stat").get(idle_name, 0))
+    return None
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """The `name number` lines of a kernel file."""
+    lines = (line.replace(":", " ").split() for line in _text(path).splitlines())
+    return {line[0]: int(line[1]) for line in lines if len(line) >= 2 and line[1].isdigit()}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _public(error: AskbucketError) -> dict[str, str]:
+    return {"code": error.code, "message": error.message}
+
+
+def _fresh(error: AskbucketError) -> AskbucketError:
+    """The same error anew: one that many threads raise collects all of their frames, and keeps them alive."""
+    again = type(error).__new__(type(error), *error.args)
+    again.__dict__.update(error.__dict__)
+    return again
+
+
+# One hook for all: a hook can never be taken back, so one for each Hosted would keep every one of them.
+_all: weakref.WeakSet[Hosted[Any]] = weakref.WeakSet()
+
+
+def _load_in_child() -> None:
+    for hosted in list(_all):
+        hosted._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_load_in_child)

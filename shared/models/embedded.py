@@ -1,0 +1,139 @@
+"""The embedder that comes in a wheel: bge-small-en-v1.5, int8 ONNX, 384 dimensions, at most 512 tokens.
+
+One text at a time, always, on one thread a text: the int8 model quantises its activations by batch, so a text
+embedded beside others gets another vector (1 - cos up to 6e-3). Several texts run side by side on threads
+instead; a query and a build therefore get the same bytes for the same text.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from shared.errors import EmbeddingFailed
+from shared.models.ledger import Ledger
+from shared.models.provider import Provider, TextKind
+from shared.models.weights import BGE_SMALL, locate
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+DIMENSION = 384
+MAX_TOKENS = 512
+
+# What bge was trained to see before a question and never before a document. Measured on 23,450 tables, embedding order
+# alone: R@10 .960 to .978 and MRR .834 to .864 on datacommons-nl, .901 to .909 and .668 to .683 on okf-heldout.
+_INSTRUCTION = "Represent this sentence for searching relevant passages: "
+
+
+class EmbeddedEmbedder:
+    """Implements models.provider.Embedder. Loading takes about 0.3 s and 75 MB; raises ModelUnavailable."""
+
+    provider: Provider = "embedded"
+    model = BGE_SMALL.model
+    dimension = DIMENSION
+
+    def __init__(self, threads: int = 0) -> None:
+        files = locate(BGE_SMALL)
+        self._threads = threads or os.cpu_count() or 1
+        self._limiter = anyio.CapacityLimiter(self._threads)
+        self._tokenizer = _open_tokenizer(str(files.tokenizer))
+        self._session = _open_session(str(files.onnx))
+
+    async def embed(self, texts: Sequence[str], kind: TextKind, ledger: Ledger) -> npt.NDArray[np.float32]:
+        """`(len(texts), 384)` float32 unit vectors, in order; equal texts are embedded once.
+
+        Safe to call from several tasks: all share the same few threads. Raises EmbeddingFailed.
+        """
+        started = time.perf_counter()
+        batch = _Batch([_INSTRUCTION + text for text in texts] if kind == "query" else texts)
+        async with anyio.create_task_group() as group:
+            for _ in range(min(self._threads, len(batch.place))):
+                group.start_soon(self._on_a_thread, batch)
+        if batch.failure is not None:
+            raise batch.failure
+        ledger.record(
+            target="embedded",
+            model=self.model,
+            stage=f"embed-{kind}",
+            elapsed_ms=(time.perf_counter() - started) * 1e3,
+            prompt_tokens=sum(batch.tokens),
+        )
+        return batch.vectors[batch.rows]
+
+    async def _on_a_thread(self, batch: _Batch) -> None:
+        await anyio.to_thread.run_sync(self._drain, batch, limiter=self._limiter)
+
+    def _drain(self, batch: _Batch) -> None:
+        try:
+            for text, index in batch.waiting:
+                batch.vectors[index], batch.tokens[index] = self._vector(text)
+        except EmbeddingFailed as failure:
+            batch.failure = failure
+
+    def _vector(self, text: str) -> tuple[npt.NDArray[np.float32], int]:
+        """The CLS state, normalised, and how many tokens were read."""
+        import numpy as np
+
+        # A lone surrogate cannot be UTF-8; "?" stands for it, as it would on any wire.
+        encoding = self._tokenizer.encode(text.encode("utf-8", "replace").decode("utf-8"))
+        feeds = {
+            "input_ids": np.asarray([encoding.ids], dtype=np.int64),
+            "attention_mask": np.asarray([encoding.attention_mask], dtype=np.int64),
+            "token_type_ids": np.asarray([encoding.type_ids], dtype=np.int64),
+        }
+        try:
+            state = self._session.run(None, feeds)[0][0, 0]
+        except RuntimeError as error:
+            raise EmbeddingFailed("The embedded model could not read the query.") from error
+        return _unit(state), len(encoding.ids)
+
+
+class _Batch:
+    """The distinct texts of one call, handed one by one to whichever thread is free."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import numpy as np
+
+        self.place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        self.rows = [self.place[text] for text in texts]
+        self.waiting = iter(self.place.items())
+        self.vectors = np.zeros((len(self.place), DIMENSION), dtype=np.float32)
+        self.tokens = [0] * len(self.place)
+        # Kept here, not raised in the task: a task group would wrap it in a group of exceptions.
+        self.failure: EmbeddingFailed | None = None
+
+
+def _unit(vector: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    norm = float(np.linalg.norm(vector))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise EmbeddingFailed("The embedded model returned a vector that is no number.")
+    return np.asarray(vector / norm, dtype=np.float32)
+
+
+def _open_tokenizer(path: str) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
+
+
+def _open_session(path: str) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # The arena keeps the largest text's buffers for good; without it the process stays 40 MB smaller.
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

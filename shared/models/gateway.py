@@ -1,0 +1,89 @@
+"""What a process keeps of the model gateway while releases come and go: connections, breaker, spend, caches."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from shared.errors import SettingsError
+from shared.models.caches import Cache
+from shared.models.retry import Pace
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from shared.models.chat_judge import ChatJudge
+    from shared.models.openrouter import OpenRouterClient
+    from shared.models.openrouter_embedder import OpenRouterEmbedder
+    from shared.models.provider import Judgement
+
+
+class Gateway:
+    """The way to OpenRouter's models. Made by `create(settings)`: it opens and imports nothing until it is used.
+
+    Raises SettingsError where OPENROUTER_BASE_URL is no address.
+    """
+
+    def __init__(self, settings: Settings, pace: Pace | None = None) -> None:
+        _check_address(settings.openrouter_base_url)
+        self._settings = settings
+        self._pace = pace
+        self._lock = threading.Lock()
+        self._client: OpenRouterClient | None = None
+        self._vectors: Cache[npt.NDArray[np.float32]] = Cache(
+            settings.embed_cache_entries, settings.embed_cache_bytes, lambda vector: vector.nbytes
+        )
+        self._verdicts: Cache[Judgement] = Cache(
+            settings.verdict_cache_entries, settings.verdict_cache_bytes, _judgement_bytes
+        )
+
+    def embedder(self, model: str, dimension: int) -> OpenRouterEmbedder:
+        """The embedder that a manifest names. Raises ModelUnavailable without a key."""
+        from shared.models.openrouter_embedder import OpenRouterEmbedder
+
+        return OpenRouterEmbedder(self.client(), model, dimension, self._vectors)
+
+    def judge(self) -> ChatJudge:
+        """The judge that the settings name. Raises ModelUnavailable without a key."""
+        from shared.models.chat_judge import ChatJudge
+
+        return ChatJudge(self.client(), self._settings, self._verdicts)
+
+    def client(self) -> OpenRouterClient:
+        """The one client. To be called from a thread that may take 0.1 s, not from the event loop."""
+        from shared.models.openrouter import OpenRouterClient
+
+        with self._lock:
+            if self._client is None:
+                self._client = OpenRouterClient(self._settings, self._pace)
+            return self._client
+
+    def describe(self) -> dict[str, Any]:
+        """For /health, from memory."""
+        known = self._client.describe() if self._client is not None else {}
+        return {**known, "query_vectors": self._vectors.describe(), "verdicts": self._verdicts.describe()}
+
+    def close(self) -> None:
+        """Close the connections; from any thread but the event loop's, before that loop ends."""
+        if self._client is not None:
+            self._client.close()
+
+
+def _judgement_bytes(judgement: Judgement) -> int:
+    """What a judgement takes in memory: a verdict is 48 bytes, its float and its place in the tuple 32."""
+    return 100 + 80 * len(judgement.verdicts)
+
+
+def _check_address(url: str) -> None:
+    """Refuse at start what no request could be sent to."""
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        fits = False
+    if not fits or parts.query or parts.fragment or parts.username is not None:
+        raise SettingsError(f"OPENROUTER_BASE_URL={url!r}: must be an http or https address")

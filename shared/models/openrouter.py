@@ -1,0 +1,326 @@
+"""The wire to OpenRouter, or to any server that speaks it: embeddings, and chat in JSON mode.
+
+One call is up to LLM_MAX_RETRIES + 1 attempts, each an event of the ledger. Every wait ends with the caller's
+deadline: a wait that would outlast it is not begun. Nothing but OPENROUTER_BASE_URL is ever contacted: no
+proxy and no credentials are taken from the environment, and no redirect is followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx
+
+from shared.contracts.usage import Outcome
+from shared.errors import ModelUnavailable
+from shared.models.breaker import Breaker
+from shared.models.ledger import Ledger
+from shared.models.prices import price_usd
+from shared.models.retry import LONGEST_WAIT_S, Pace, is_retried
+from shared.models.spend import Spend
+from shared.settings import Settings
+
+TARGET = "openrouter"
+EMBEDDINGS = "/embeddings"
+CHAT = "/chat/completions"
+
+MAX_REPLY_BYTES = 10_000_000
+MAX_COMPLETION_TOKENS = 8_000
+# A reply this large takes 2 ms to decode (measured: 4.5 ns a byte), so it leaves the loop; 8 vectors of 1,536 do not.
+LARGE_REPLY_BYTES = 400_000
+# Phase timeouts end this long after the caller's deadline: it is the deadline that ends the call, as a 504.
+GRACE_S = 1.0
+
+Json = dict[str, Any]
+Message = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What one call is for, as the ledger names it."""
+
+    path: str
+    model: str
+    stage: str
+    ledger: Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a chat model wrote. `cut` where it ran out of room."""
+
+    text: str
+    cut: bool
+
+
+@dataclass(slots=True)
+class Attempts:
+    """How many attempts of one call were made, whatever made another one necessary."""
+
+    most: int
+    made: int = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether one more is allowed."""
+        return self.made < self.most
+
+
+@dataclass(eq=False)
+class AttemptFailed(Exception):
+    """One attempt came to nothing. `retried` where it speaks of the moment, not of the request."""
+
+    outcome: Outcome
+    said: str
+    retried: bool
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class OpenRouterClient:
+    """One a process; its connections belong to the event loop that makes the calls.
+
+    Measured: 55 ms for this module's import, 30 ms for the TLS context; so it is made in the loader's thread.
+    """
+
+    def __init__(self, settings: Settings, pace: Pace | None = None) -> None:
+        """Opens nothing. Raises ModelUnavailable without a key."""
+        if not settings.openrouter_api_key:
+            raise ModelUnavailable("The model gateway needs a key; set OPENROUTER_API_KEY")
+        self._settings = settings
+        self._pace = pace or Pace()
+        self._base_url = settings.openrouter_base_url.rstrip("/")
+        # One a kind of call: a chat model that fails must not stop the embeddings, nor embeddings hide that it fails.
+        self._breakers = {path: self._breaker() for path in (EMBEDDINGS, CHAT)}
+        self._tls = httpx.create_ssl_context(trust_env=False)
+        self._pool: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.spend = Spend(settings.spend_limit_usd_per_day, self._pace.wall)
+
+    async def embeddings(self, model: str, texts: Sequence[str], stage: str, ledger: Ledger) -> Json:
+        """The gateway's reply, a JSON object not yet looked into. Raises ModelUnavailable, BudgetExhausted."""
+        body = {"model": model, "input": list(texts), "encoding_format": "float"}
+        return await self._answered(Call(EMBEDDINGS, model, stage, ledger), body, self._attempts())
+
+    async def chat(
+        self, model: str, messages: Sequence[Message], *, stage: str, max_tokens: int, effort: str, ledger: Ledger
+    ) -> Completion:
+        """A completion in JSON mode at temperature 0, never blank.
+
+        A reasoning model may think until nothing is left to write with: a blank completion is asked for again with
+        `max_tokens` doubled, up to 8,000, within the same number of attempts. Raises ModelUnavailable, BudgetExhausted.
+        """
+        call, attempts = Call(CHAT, model, stage, ledger), self._attempts()
+        body = self._chat_body(model, messages, effort)
+        while True:
+            reply = await self._answered(call, {**body, "max_tokens": max_tokens}, attempts)
+            completion = _completion(reply)
+            if completion.text.strip():
+                return completion
+            if max_tokens >= MAX_COMPLETION_TOKENS or not attempts.left:
+                raise ModelUnavailable("The model gateway sent an empty completion")
+            max_tokens = min(2 * max_tokens, MAX_COMPLETION_TOKENS)
+
+    def describe(self) -> Json:
+        """For /health: what was spent today, and whether the gateway is left alone."""
+        states = {path.strip("/"): breaker.state for path, breaker in self._breakers.items()}
+        return {"spent_usd_today": round(self.spend.today_usd, 6), "circuit": states}
+
+    async def aclose(self) -> None:
+        """Close the connections; to be awaited on the loop that made the calls. A later call opens new ones."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.aclose()
+
+    def close(self) -> None:
+        """The same from any other thread. Where that loop has ended, there is nothing left to close."""
+        if self._loop is not None and self._loop.is_running():
+            asyncio.run_coroutine_threadsafe(self.aclose(), self._loop).result(5.0)
+
+    def _breaker(self) -> Breaker:
+        settings = self._settings
+        return Breaker(settings.llm_breaker_failures, settings.llm_breaker_open_s, self._pace.monotonic)
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self._settings.llm_max_retries + 1)
+
+    def _chat_body(self, model: str, messages: Sequence[Message], effort: str) -> Json:
+        order = [name.strip() for name in self._settings.llm_provider_order.split(",") if name.strip()]
+        sort = self._settings.llm_provider_sort
+        routing = {**({"order": order} if order else {}), **({"sort": sort} if sort else {})}
+        return {
+            "model": model,
+            "messages": list(messages),
+            "temperature": 0,
+            "response_format": {"type": "json_object"},
+            "usage": {"include": True},
+            **({"reasoning": {"effort": effort}} if effort else {}),
+            **({"provider": routing} if routing else {}),
+        }
+
+    async def _answered(self, call: Call, body: Json, attempts: Attempts) -> Json:
+        """The first reply of up to as many attempts as are left."""
+        with self._breakers[call.path].watch() as health:
+            while True:
+                self.spend.check()
+                attempts.made += 1
+                try:
+                    reply = await self._attempt(call, body)
+                except AttemptFailed as failure:
+                    if failure.retried:
+                        health.good = False
+                    wait_s = self._wait_s(failure, attempts)
+                else:
+                    health.good = True
+                    return reply
+                await anyio.sleep(wait_s)
+
+    def _wait_s(self, failure: AttemptFailed, attempts: Attempts) -> float:
+        """How long to wait before the next attempt. Raises ModelUnavailable where there is to be none."""
+        wait_s = self._pace.wait_s(attempts.made - 1, failure.headers)
+        if failure.retried and attempts.left and wait_s <= LONGEST_WAIT_S and wait_s < _left_s():
+            return wait_s
+        later = max(1, math.ceil(wait_s)) if failure.retried else None
+        raise ModelUnavailable(f"The model gateway {failure.said}", retry_after_s=later) from failure
+
+    async def _attempt(self, call: Call, body: Json) -> Json:
+        """One exchange, written into the ledger however it ends."""
+        started = time.perf_counter()
+        try:
+            reply = await self._exchange(call.path, body)
+        except AttemptFailed as failure:
+            self._record(call, started, failure.outcome, {})
+            raise
+        except anyio.get_cancelled_exc_class():
+            self._record(call, started, "cancelled", {})
+            raise
+        self._record(call, started, "success", reply)
+        return reply
+
+    async def _exchange(self, path: str, body: Json) -> Json:
+        """A JSON object with status 200, or AttemptFailed."""
+        try:
+            with anyio.fail_after(self._settings.llm_timeout_s):
+                status, headers, content = await self._send(path, body)
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise AttemptFailed("timeout", "did not answer in time", retried=True) from error
+        except httpx.RequestError as error:
+            raise AttemptFailed("error", "could not be reached, or broke off", retried=True) from error
+        if status != httpx.codes.OK:
+            raise _refused(status, headers)
+        reply = (
+            _decode(content) if len(content) < LARGE_REPLY_BYTES else await anyio.to_thread.run_sync(_decode, content)
+        )
+        if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
+            raise _refused(_count(reply["error"].get("code")), headers)
+        return reply
+
+    async def _send(self, path: str, body: Json) -> tuple[int, Mapping[str, str], bytes]:
+        # "replace": a lone surrogate in a caller's text cannot be UTF-8, and "?" stands for it.
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        url, timeout = self._base_url + path, self._phases()
+        async with self._connections().stream("POST", url, content=content, timeout=timeout) as response:
+            received = bytearray()
+            async for chunk in response.aiter_bytes():
+                received += chunk
+                if len(received) > MAX_REPLY_BYTES:
+                    raise AttemptFailed("error", f"sent more than {MAX_REPLY_BYTES:,} bytes", retried=False)
+            return response.status_code, response.headers, bytes(received)
+
+    def _phases(self) -> httpx.Timeout:
+        """The time for each phase, none of it beyond the caller's deadline."""
+        most = _left_s() + GRACE_S
+        connect, read = min(self._settings.llm_connect_timeout_s, most), min(self._settings.llm_read_timeout_s, most)
+        return httpx.Timeout(connect=connect, pool=connect, read=read, write=read)
+
+    def _connections(self) -> httpx.AsyncClient:
+        """The pool of the running loop: after a fork, or on another loop, a new one."""
+        loop = asyncio.get_running_loop()
+        if self._pool is None or self._loop is not loop:
+            self._loop = loop
+            self._pool = httpx.AsyncClient(
+                verify=self._tls,
+                trust_env=False,
+                follow_redirects=False,
+                limits=httpx.Limits(max_connections=100, max_keepalive_connections=32, keepalive_expiry=30.0),
+                headers={
+                    "Authorization": f"Bearer {self._settings.openrouter_api_key}",
+                    "Content-Type": "application/json",
+                },
+            )
+        return self._pool
+
+    def _record(self, call: Call, started: float, outcome: Outcome, reply: Json) -> None:
+        usage = reply.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        reported = _dollars(usage.get("cost"))
+        cost = price_usd(call.model, prompt, completion) if reported is None else reported
+        self.spend.add(cost)
+        call.ledger.record(
+            target=TARGET,
+            model=call.model,
+            stage=call.stage,
+            elapsed_ms=(time.perf_counter() - started) * 1e3,
+            outcome=outcome,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cost_usd=cost,
+            cost_reported=reported is not None,
+        )
+
+
+def _left_s() -> float:
+    """Seconds until the deadline around the caller, or infinity."""
+    return anyio.current_effective_deadline() - anyio.current_time()
+
+
+_SAID = {
+    401: "refused our key",
+    402: "says that our credit is used up",
+    403: "refused our key",
+    429: "asks us to slow down",
+}
+
+
+def _refused(status: int, headers: Mapping[str, str]) -> AttemptFailed:
+    outcome: Outcome = "rate_limited" if status == httpx.codes.TOO_MANY_REQUESTS else "error"
+    said = _SAID.get(status, f"answered with status {status}" if status else "reported a failure")
+    return AttemptFailed(outcome, said, is_retried(status) or not status, headers)
+
+
+def _decode(content: bytes) -> Json:
+    """The reply as a JSON object. HTML, half a reply or other bytes are a fault on the way: another attempt may do."""
+    try:
+        reply = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise AttemptFailed("error", "sent something other than JSON", retried=True) from error
+    if not isinstance(reply, dict):
+        raise AttemptFailed("error", "sent something other than a JSON object", retried=True)
+    return reply
+
+
+def _completion(reply: Json) -> Completion:
+    """The text of the first choice; a reply without one is a blank completion."""
+    match reply.get("choices"):
+        case [{"message": {"content": str(text)}, **rest}, *_]:
+            return Completion(text, rest.get("finish_reason") == "length")
+    return Completion("", cut=False)
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _dollars(value: object) -> float | None:
+    """A cost as reported, or None: a bool, a text, NaN or less than nothing is no cost."""
+    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
+        return None
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,136 @@
+"""The embedded judge: no chat model reads anything, scores come from what retrieval and the cards' words say.
+
+Three steps, whose numbers are fitted by build_jobs/fit_ranker.py and lie in ranker.json:
+
+1. *Order.* A weighted sum of the features of shared/models/features.py; each candidate's is counted below the best.
+2. *Gate.* Is anything here about the question at all? The best cosine in units of the catalog's own null bank
+   (how close everyday questions come to it). The line lies where 1 in 20 off-topic questions would pass. How many
+   of the question's words were found told no more once this was known (AUC .9985 and .9989).
+3. *Score.* The gate as a probability is the best candidate's score; the others fall from it in proportion to how
+   far below they are ordered, and reach 50 where a right answer is no longer found. Under 50 means "not this".
+
+A question without a content word scores 0 throughout.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from anyio import to_thread
+
+from shared.contracts.release import NullBank
+from shared.models.features import FEATURES, Features, content_words, measure
+from shared.models.ledger import Ledger
+from shared.models.provider import Candidate, Judgement, Question, Verdict
+
+MODEL = "askbucket/embedded-ranker"
+STAGE = "rerank"
+
+# What an unmeasured catalog is taken for: the null bank of 23,450 tables.
+_USUAL_BANK = NullBank(queries=0, median=0.543, mad=0.028)
+_LEAST_SPREAD = 0.02
+_LINE = 50.0
+
+# A published code: one chunk with a digit, an underscore, a hump or two dots. Its words say nothing of a card.
+_CODE = re.compile(r"(?=\S{4,}$)(?:\S*\d\S*[A-Za-z_]|\S*[A-Za-z_]\S*\d|\S+_\S|\S+[a-z][A-Z]|\S+[./|]\S+[./|]\S)\S*")
+_CODE_SCORE = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What the fit found.
+
+    `gate_line` is the nearness from which a question counts as answered, `gate_slope` what each unit beyond it adds
+    to the log-odds; `span` is the order value below the best at which a candidate scores 50.
+    """
+
+    order: Features
+    gate_slope: float
+    gate_line: float
+    span: float
+
+    @classmethod
+    def of(cls, data: Mapping[str, Mapping[str, float]]) -> Fitted:
+        """From ranker.json's content."""
+        order, gate = data["order"], data["gate"]
+        weights = tuple(order[name] for name in FEATURES)
+        return cls(weights, gate["slope"], gate["line"], data["score"]["span"])
+
+
+@cache
+def fitted() -> Fitted:
+    """The weights that ship with this version."""
+    return Fitted.of(json.loads(resources.files(__package__).joinpath("ranker.json").read_text(encoding="utf-8")))
+
+
+class EmbeddedJudge:
+    """Implements models.provider.Judge: scores every candidate at once, without a model call and without cost."""
+
+    provider = "embedded"
+    model = MODEL
+    wants_groups = False
+
+    def __init__(self, null_bank: NullBank | None, weights: Fitted | None = None) -> None:
+        self._bank = null_bank or _USUAL_BANK
+        self._weights = weights or fitted()
+
+    async def judge(self, question: Question, candidates: Sequence[Candidate], k: int, ledger: Ledger) -> Judgement:  # noqa: ARG002
+        """A verdict on each candidate, best first; never fails. `k` is not needed: all are scored alike."""
+        started = time.perf_counter()
+        # 5 ms for 75 cards, too long for an event loop that other searches share.
+        scores = await to_thread.run_sync(lambda: scores_of(question, candidates, self._bank, self._weights))
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        elapsed_ms = (time.perf_counter() - started) * 1e3
+        ledger.record(target="embedded", model=MODEL, stage=STAGE, elapsed_ms=elapsed_ms)
+        return Judgement(tuple(Verdict(index, scores[index]) for index in order))
+
+
+def scores_of(question: Question, candidates: Sequence[Candidate], bank: NullBank, weights: Fitted) -> list[float]:
+    """0-100 for each candidate, in their order."""
+    if not candidates or not any(map(content_words, question.phrasings)):
+        return [0.0] * len(candidates)
+    if is_code(question) and any(candidate.bm25 for candidate in candidates):
+        return _by_keyword(candidates)
+    values = [order_value(features, weights) for features in measure(question, candidates)]
+    gate = weights.gate_slope * (nearness(candidates, bank) - weights.gate_line)
+    return [score(gate, value - max(values), weights.span) for value in values]
+
+
+def order_value(features: Features, weights: Fitted) -> float:
+    """How well a candidate fits, comparable within one question only."""
+    return sum(feature * weight for feature, weight in zip(features, weights.order, strict=True))
+
+
+def nearness(candidates: Sequence[Candidate], bank: NullBank) -> float:
+    """The best cosine above the null bank's median, in units of the bank's spread."""
+    nearest = max(candidate.cosine for candidate in candidates)
+    return (nearest - bank.median) / max(1.4826 * bank.mad, _LEAST_SPREAD)
+
+
+def score(gate: float, below: float, span: float) -> float:
+    """0-100 from the question's gate and the candidate's order value below the best (0 or less).
+
+    Falls with `below`, and crosses 50 at the span whatever the gate, if the gate is passed at all.
+    """
+    best = 100 / (1 + math.exp(-gate))
+    if best <= _LINE:
+        return best * math.exp(below / span)
+    return max(best + (best - _LINE) * below / span, 0.0)
+
+
+def is_code(question: Question) -> bool:
+    """Whether the whole question is one published code, such as DP03_0062E or NY.GDP.MKTP.CD."""
+    return len(question.phrasings) == 1 and _CODE.fullmatch(question.phrasings[0]) is not None
+
+
+def _by_keyword(candidates: Sequence[Candidate]) -> list[float]:
+    """A code is looked up, not understood: the share of the best keyword score."""
+    best = max(candidate.bm25 for candidate in candidates)
+    return [_CODE_SCORE * candidate.bm25 / best for candidate in candidates]

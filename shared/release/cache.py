@@ -1,0 +1,324 @@
+"""CACHE_DIR: copies of release files, shared by all processes of a machine.
+
+A file lies at `files/<sha256>`. It is filled under `<sha256>.part`, checked there, and renamed; so what has
+the final name has the right bytes, and is not hashed again: the folder is this user's alone (0700), nobody
+else could have put it there. Locks are `flock`s on the files themselves, so they end with their process:
+whoever fills a part holds it exclusively, whoever maps a file holds it shared, and what nobody holds may go.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.bucket.base import Bucket
+from shared.contracts.release import ReleaseFile
+from shared.errors import CacheUnusable, ObjectMissing, ReleaseCorrupt
+
+Advance = Callable[[int], None]
+
+RANGE_BYTES = 8 << 20
+RANGE_THREADS = 8
+_HASH_BYTES = 1 << 20
+_POLL_S = 0.02
+
+
+class Hold:
+    """Keeps cached files from being evicted, until it is closed or forgotten."""
+
+    def __init__(self, descriptors: Iterable[int] = ()) -> None:
+        self._descriptors = list(descriptors)
+
+    def close(self) -> None:
+        """Let go. The files stay until somebody evicts them."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    __del__ = close
+
+
+class Cache:
+    """The release files kept in one folder. Raises CacheUnusable where it cannot keep them."""
+
+    def __init__(self, folder: Path) -> None:
+        with _failures():
+            self._files = _private(_private(folder) / "files")
+
+    def copy_all(
+        self, bucket: Bucket, wanted: Sequence[tuple[str, ReleaseFile]], advance: Advance
+    ) -> tuple[dict[str, Path], Hold]:
+        """Copies of these (key, file) pairs: role → path, and the hold that keeps them from being evicted.
+
+        A file that another process is copying is waited for and then shared. `advance` is told the bytes of
+        each step, from several threads.
+        """
+        with _failures():
+            self._sweep()
+            self._make_room([file for _, file in wanted])
+        # One thread a file, which holds at most one lock and waits only for the range threads, which hold
+        # none: so two processes that want the same files in another order cannot wait for each other.
+        with ThreadPoolExecutor(RANGE_THREADS) as ranges, ThreadPoolExecutor(max(1, len(wanted))) as files:
+            copies = [files.submit(self._copy, bucket, key, file, advance, ranges) for key, file in wanted]
+        hold = Hold(copy.result() for copy in copies if copy.exception() is None)
+        for failure in filter(None, (copy.exception() for copy in copies)):
+            hold.close()
+            raise failure
+        return {file.role: self._files / file.sha256 for _, file in wanted}, hold
+
+    def evict(self) -> None:
+        """Remove every file that no process holds."""
+        with _failures():
+            for path in self._files.iterdir():
+                _remove_unheld(path)
+
+    def _copy(self, bucket: Bucket, key: str, file: ReleaseFile, advance: Advance, ranges: Executor) -> int:
+        """A descriptor that holds the file, which is copied unless it is there."""
+        copied = False
+        with _failures():
+            while (held := _held(self._files / file.sha256, file.bytes)) is None:
+                copied |= self._fill(_Source(bucket, key, file), advance, ranges)
+        if not copied:
+            advance(file.bytes)
+        return held
+
+    def _fill(self, source: _Source, advance: Advance, ranges: Executor) -> bool:
+        """Fill the part and give it its name; False where somebody else did while its lock was waited for."""
+        part = self._files / f"{source.file.sha256}.part"
+        with _opened(part) as target:
+            if not _locked_or_gone(target, part):
+                return False
+            try:
+                if _size(self._files / source.file.sha256) == source.file.bytes:
+                    return False  # finished after it was looked for and before this part was made
+                os.ftruncate(target, 0)
+                _reserve(target, source.file.bytes)
+                source.copy_into(target, advance, ranges)
+                part.replace(self._files / source.file.sha256)
+            finally:
+                part.unlink(missing_ok=True)
+        return True
+
+    def _make_room(self, files: Sequence[ReleaseFile]) -> None:
+        if self._missing_bytes(files) > shutil.disk_usage(self._files).free:
+            self.evict()
+        missing, free = self._missing_bytes(files), shutil.disk_usage(self._files).free
+        if missing > free:
+            raise CacheUnusable(f"CACHE_DIR has too little room: the release needs {missing} bytes, free are {free}")
+
+    def _missing_bytes(self, files: Sequence[ReleaseFile]) -> int:
+        """What is still to be written. A part another process is filling has its room already."""
+        return sum(
+            file.bytes - _reserved(self._files / f"{file.sha256}.part")
+            for file in files
+            if _size(self._files / file.sha256) != file.bytes
+        )
+
+    def _sweep(self) -> None:
+        """Remove the parts of processes that died: nobody holds them."""
+        for part in self._files.glob("*.part"):
+            _remove_unheld(part)
+
+
+def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) -> None:
+    """Compare a file's size and digest with the manifest. Raises ReleaseCorrupt naming it, expected and found."""
+    with path.open("rb", buffering=0) as opened:
+        check_size(file, where, os.fstat(opened.fileno()).st_size)
+        digest = _Digest(opened.fileno())
+        for _, end in _cuts(file.bytes):
+            advance(digest.extend(end))
+    digest.check(file, where)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """An object that is to be copied."""
+
+    bucket: Bucket
+    key: str
+    file: ReleaseFile
+
+    def copy_into(self, target: int, advance: Advance, ranges: Executor) -> None:
+        """Copy into an open file by parallel ranges, and check the digest as they arrive.
+
+        The digest is taken of what was written, read back from the page cache in order, so it covers the
+        write too and no range has to wait in memory for the ones before it.
+        """
+        where = f"{self.file.role} ({self.key})"
+        check_size(self.file, where, self.bucket.size(self.key))
+        digest = _Digest(target)
+        cuts = _windowed(lambda cut: ranges.submit(self._copy, *cut, target), self.file.bytes)
+        with closing(cuts):
+            for (start, end), copied in cuts:
+                if copied != end - start:
+                    check_size(self.file, where, None if copied is None else start + copied)
+                advance(digest.extend(end))
+        digest.check(self.file, where)
+
+    def _copy(self, start: int, end: int, target: int) -> int | None:
+        """Bytes that were there, or None where the object is gone."""
+        try:
+            data = self.bucket.read_range(self.key, start, end)
+        except ObjectMissing:
+            return None
+        written = 0
+        while written < len(data):
+            written += os.pwrite(target, memoryview(data)[written:], start + written)
+        return len(data)
+
+
+def _cuts(size: int) -> list[tuple[int, int]]:
+    return [(start, min(start + RANGE_BYTES, size)) for start in range(0, size, RANGE_BYTES)]
+
+
+def _windowed(
+    submit: Callable[[tuple[int, int]], Future[int | None]], size: int
+) -> Generator[tuple[tuple[int, int], int | None], None, None]:
+    """Each cut of `size` bytes with its result, in order; few at a time, as a process told to stop waits for all."""
+    pending: deque[tuple[tuple[int, int], Future[int | None]]] = deque()
+    try:
+        for cut in _cuts(size):
+            pending.append((cut, submit(cut)))
+            if len(pending) == 2 * RANGE_THREADS:
+                done, future = pending.popleft()
+                yield done, future.result()
+        while pending:
+            done, future = pending.popleft()
+            yield done, future.result()
+    finally:
+        # Nobody may write into the file once its descriptor is closed: the number may name another by then.
+        wait([future for _, future in pending if not future.cancel()])
+
+
+class _Digest:
+    """The sha256 of an open file, taken piece by piece from its start."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._hash = hashlib.sha256()
+        self._end = 0
+
+    def extend(self, end: int) -> int:
+        """Go on up to `end`; returns the bytes added."""
+        start = self._end
+        while self._end < end and (piece := os.pread(self._descriptor, min(_HASH_BYTES, end - self._end), self._end)):
+            self._hash.update(piece)
+            self._end += len(piece)
+        return self._end - start
+
+    def check(self, file: ReleaseFile, where: str) -> None:
+        """Compare with the manifest."""
+        if self._hash.hexdigest() != file.sha256:
+            raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {self._hash.hexdigest()}")
+
+
+def check_size(file: ReleaseFile, where: str, found: int | None) -> None:
+    """Compare a size with the manifest's; None is no such object. Raises ReleaseCorrupt."""
+    if found != file.bytes:
+        there = "no such object" if found is None else found
+        raise ReleaseCorrupt(f"{where}: expected {file.bytes} bytes, found {there}")
+
+
+def _held(path: Path, size: int) -> int | None:
+    """A descriptor that holds a cached file, or None where there is none of the right size."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    if _still_there(descriptor, path) and os.fstat(descriptor).st_size == size:
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+@contextmanager
+def _opened(part: Path) -> Iterator[int]:
+    descriptor = os.open(part, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _locked_or_gone(descriptor: int, part: Path) -> bool:
+    """Wait for the part's lock; False once the part is no longer there, which means that it was finished.
+
+    Asked again and again rather than waited for: whoever finishes a part holds the same file as a copy from
+    then on, for as long as it maps it.
+    """
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not _still_there(descriptor, part):
+                return False
+            time.sleep(_POLL_S)
+        else:
+            return _still_there(descriptor, part)
+
+
+def _still_there(descriptor: int, path: Path) -> bool:
+    """Whether the path still names the file that was opened, and not a later one or none."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _remove_unheld(path: Path) -> None:
+    try:
+        with path.open("rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _still_there(opened.fileno(), path):
+                path.unlink()
+    except (FileNotFoundError, BlockingIOError):
+        return
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Take the room at once, so that a full disk is known before the download and not in the middle of it."""
+    if size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+
+
+def _reserved(part: Path) -> int:
+    try:
+        return part.stat().st_blocks * 512
+    except FileNotFoundError:
+        return 0
+
+
+def _private(folder: Path) -> Path:
+    """The folder, made if need be. Refused where another user made it or could write into it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    link, found = folder.lstat(), folder.stat()
+    if {link.st_uid, found.st_uid} != {os.geteuid()} or found.st_mode & 0o022:
+        raise CacheUnusable("CACHE_DIR: expected a folder that no other user can write to, found one that others can")
+    return folder
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """What the operating system says, as CacheUnusable; our own errors pass."""
+    try:
+        yield
+    except OSError as error:
+        reason = "it is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+        raise CacheUnusable(f"CACHE_DIR cannot be used: {reason}") from error

@@ -1,0 +1,169 @@
+"""Publishing: files by content, the manifest last, then the pointer; and looking back, rolling back, pruning.
+
+Nothing that a reader can reach is ever changed, except the pointer, and that only by a conditional write.
+Prune no catalog that a build is publishing to at the same moment: files whose manifest is still to come are
+files that no manifest names. A release that lost one that way is never switched to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from shared.bucket.base import Bucket
+from shared.contracts.release import Manifest, Pointer, ReleaseFile
+from shared.errors import ObjectMissing, ReleaseError, ReleaseMissing
+from shared.release import manifest as manifests
+from shared.release.cache import check_size
+from shared.release.reader import read_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A release as `releases` lists it. `problem` says why it cannot be served, else it is None.
+
+    `created_at` and `rows` are None where the manifest cannot be read. `mark` is `current`, `previous` or empty.
+    """
+
+    id: str
+    created_at: str | None
+    rows: int | None
+    mark: str
+    problem: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the manifest and all of its files are there."""
+        return self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a prune removed: release ids, keys of files, and the bytes these took."""
+
+    releases: tuple[str, ...]
+    files: tuple[str, ...]
+    bytes: int
+
+
+def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
+    """Put a release into the bucket and return its id. It is not current until `switch`.
+
+    `manifest.files` is replaced by what `files` (role → path) hold. A file that the catalog has already is
+    not sent again. Raises ReleaseIncompatible, before anything is sent, where the manifest contradicts itself.
+    """
+    described = [describe(role, path) for role, path in sorted(files.items())]
+    complete = manifest.model_copy(update={"files": described})
+    manifests.check(complete, complete.kind)
+    release_id, data = manifests.id_of(complete), manifests.encode(complete)
+    manifests.parse(data, complete.catalog, release_id)
+    for file in described:
+        key = manifests.file_key(complete.catalog, file.sha256)
+        if bucket.size(key) != file.bytes:
+            bucket.put_file(key, files[file.role])
+    bucket.put(manifests.manifest_key(complete.catalog, release_id), data)
+    return release_id
+
+
+def describe(role: str, path: Path) -> ReleaseFile:
+    """A file as a manifest names it: role, digest and size."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return ReleaseFile(role=role, sha256=digest.hexdigest(), bytes=file.tell())
+
+
+def switch(bucket: Bucket, catalog: str, release_id: str) -> Pointer:
+    """Make a release the current one; the one before it becomes `previous`. Nothing changes if it is current.
+
+    Raises ReleaseError where it is not complete, PreconditionFailed where somebody else switched meanwhile.
+    """
+    _check_complete(bucket, read_manifest(bucket, catalog, release_id))
+    before, version = _pointer(bucket, catalog)
+    if before is not None and before.release == release_id:
+        return before
+    return _point(bucket, catalog, release_id, before.release if before else None, version)
+
+
+def rollback(bucket: Bucket, catalog: str) -> Pointer:
+    """Make the previous release current again. Doing it twice comes back to where it began.
+
+    Raises ReleaseMissing where there is no previous release.
+    """
+    before, version = _pointer(bucket, catalog)
+    if before is None or before.previous is None:
+        raise ReleaseMissing(f"catalog {catalog!r} has no previous release to roll back to")
+    _check_complete(bucket, read_manifest(bucket, catalog, before.previous))
+    return _point(bucket, catalog, before.previous, before.release, version)
+
+
+def releases(bucket: Bucket, catalog: str) -> list[Listed]:
+    """Every release of a catalog, newest first, with what is wrong with it."""
+    pointer, _ = _pointer(bucket, catalog)
+    return [_listed(bucket, catalog, release_id, pointer) for release_id in _ids(bucket, catalog)]
+
+
+def prune(bucket: Bucket, catalog: str, keep: int) -> Pruned:
+    """Remove all but the `keep` newest releases, the current and the previous; then files that no release names.
+
+    Manifests go first, so a release that is listed never lacks a file. Raises ReleaseError, before anything
+    is removed, where a release that stays cannot be read: what it needs would be unknown.
+    """
+    pointer, _ = _pointer(bucket, catalog)
+    ids = _ids(bucket, catalog)
+    marked = {pointer.release, pointer.previous} if pointer else set()
+    doomed = [release_id for release_id in ids[max(keep, 0) :] if release_id not in marked]
+    kept = [read_manifest(bucket, catalog, release_id) for release_id in ids if release_id not in doomed]
+    needed = {manifests.file_key(catalog, file.sha256) for manifest in kept for file in manifest.files}
+    unneeded = [key for key in bucket.keys(manifests.files_prefix(catalog)) if key not in needed]
+    size = sum(bucket.size(key) or 0 for key in unneeded)
+    _delete(bucket, (manifests.manifest_key(catalog, release_id) for release_id in doomed))
+    _delete(bucket, unneeded)
+    return Pruned(tuple(doomed), tuple(unneeded), size)
+
+
+def _delete(bucket: Bucket, keys: Iterable[str]) -> None:
+    for key in keys:
+        bucket.delete(key)
+
+
+def _ids(bucket: Bucket, catalog: str) -> list[str]:
+    """Release ids, newest first: they begin with their time."""
+    keys = bucket.keys(manifests.manifests_prefix(catalog))
+    names = (key.rpartition("/")[2].removesuffix(".json") for key in keys)
+    return sorted(filter(manifests.is_id, names), reverse=True)
+
+
+def _pointer(bucket: Bucket, catalog: str) -> tuple[Pointer | None, str | None]:
+    """The pointer with its version; (None, None) where there is none yet."""
+    try:
+        data, version = bucket.read_versioned(manifests.pointer_key(catalog))
+    except ObjectMissing:
+        return None, None
+    return manifests.parse_pointer(data, catalog), version
+
+
+def _point(bucket: Bucket, catalog: str, release_id: str, previous: str | None, version: str | None) -> Pointer:
+    pointer = Pointer(release=release_id, previous=previous, switched_at=manifests.now())
+    bucket.put_if(manifests.pointer_key(catalog), manifests.encode(pointer), version)
+    return pointer
+
+
+def _check_complete(bucket: Bucket, manifest: Manifest) -> None:
+    """Whether every file of a release is there in full length. Raises ReleaseCorrupt."""
+    for file in manifest.files:
+        key = manifests.file_key(manifest.catalog, file.sha256)
+        check_size(file, f"{file.role} ({key})", bucket.size(key))
+
+
+def _listed(bucket: Bucket, catalog: str, release_id: str, pointer: Pointer | None) -> Listed:
+    marks = {pointer.previous: "previous", pointer.release: "current"} if pointer else {}
+    listed = Listed(release_id, None, None, marks.get(release_id, ""), None)
+    try:
+        manifest = read_manifest(bucket, catalog, release_id)
+        listed = replace(listed, created_at=manifest.created_at, rows=manifest.rows)
+        _check_complete(bucket, manifest)
+    except ReleaseError as error:
+        return replace(listed, problem=error.message)
+    return listed

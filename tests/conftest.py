@@ -1,0 +1,53 @@
+"""What several suites stand on: a small real release, and real servers over it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from wire import Service, function, serving
+
+TINY_LEAVES = Path(__file__).parent / "fixtures" / "tiny"
+
+
+def build_tiny(bucket: Path, leaves: Path = TINY_LEAVES) -> str:
+    """Build and publish a release of the leaves with the shipped command, and return the bucket's URL."""
+    from cli.main import main
+
+    url = bucket.as_uri()
+    assert main(["build", "tables", "--leaves", str(leaves), "--bucket", url, "--embedder", "embedded"]) == 0
+    return url
+
+
+@pytest.fixture(scope="session")
+def tiny_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a bucket with one release: 15 leaves of datacommons, worldbank and census. Read only."""
+    return build_tiny(tmp_path_factory.mktemp("tiny-bucket"))
+
+
+@pytest.fixture(scope="session")
+def gateway(tiny_bucket: str) -> Iterator[Service]:
+    """Every function behind one port over the tiny bucket."""
+    with serving(tiny_bucket) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def search_service(tiny_bucket: str) -> Iterator[Service]:
+    """The search function alone, as deployed."""
+    with function("search", {"BUCKET_URL": tiny_bucket}) as service:
+        assert service.until_ready().status == 200
+        yield service
+
+
+@pytest.fixture(scope="session")
+def variable_service(tiny_bucket: str) -> Iterator[Service]:
+    """The variable function alone, as deployed."""
+    with function("variable", {"BUCKET_URL": tiny_bucket}) as service:
+        assert service.until_ready().status == 200
+        yield service
