@@ -10,7 +10,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from wire import Service, function, serving
+from wire import ROOT, Service, function, serving
+
+from shared.settings import Settings
+from shared.tables.catalogs import Tables, open_tables
 
 TINY_LEAVES = Path(__file__).parent / "fixtures" / "tiny"
 
@@ -35,6 +38,28 @@ def gateway(tiny_bucket: str) -> Iterator[Service]:
     """Every function behind one port over the tiny bucket."""
     with serving(tiny_bucket) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def demo_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a bucket with the demo catalog, as `make demo` builds it. Read only."""
+    return build_tiny(tmp_path_factory.mktemp("demo-bucket"), ROOT / "demo")
+
+
+@pytest.fixture(scope="session")
+def demo_gateway(demo_bucket: str) -> Iterator[Service]:
+    """What `make demo` serves."""
+    with serving(demo_bucket, {"LLM_PROVIDER": "embedded"}) as service:
+        yield service
+
+
+@pytest.fixture(scope="session")
+def demo_tables(demo_bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    """The demo catalog opened in this process."""
+    cache = tmp_path_factory.mktemp("demo-cache")
+    tables = open_tables(Settings(bucket_url=demo_bucket, llm_provider="embedded", cache_dir=str(cache)), "search")
+    yield tables
+    tables.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,11 @@ class RemoteBucket(FileBucket):
     def local_path(self, key: str) -> Path | None:
         return None
 
-    def read_range(self, key: str, start: int, end: int) -> bytes:
+    def stream_range(self, key: str, start: int, end: int) -> Iterator[bytes]:
         self.ranges.append(key)
         if self._on_range is not None:
             self._on_range(key)
-        return super().read_range(key, start, end)
+        yield from super().stream_range(key, start, end)
 
 
 def object_path(bucket: FileBucket, key: str) -> Path:

@@ -27,8 +27,8 @@ class Bucket(Protocol):
     def read_versioned(self, key: str) -> tuple[bytes, str]:
         """A small object and its version."""
 
-    def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Bytes start to end (end exclusive)."""
+    def stream_range(self, key: str, start: int, end: int) -> Iterator[bytes]:
+        """Bytes start to end (end exclusive) as they arrive, fewer where the object ends before."""
 
     def put(self, key: str, data: bytes) -> None:
         """Write a small object, replacing what is there."""

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote
@@ -22,6 +22,7 @@ from urllib.parse import unquote
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed, SettingsError
 
 _TEMPORARY = ".tmp-"
+_PIECE_BYTES = 1 << 20
 # Longer than any single object takes to write; what is older was left by a process that died.
 _ABANDONED_S = 24 * 3600
 _NETWORK = frozenset(
@@ -53,11 +54,13 @@ class FileBucket:
         data = self.read(key)
         return data, _version(data)
 
-    def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Bytes start to end (end exclusive), fewer where the object ends before."""
+    def stream_range(self, key: str, start: int, end: int) -> Iterator[bytes]:
+        """Bytes start to end (end exclusive) in pieces, fewer where the object ends before."""
         with self._failures(key, "read"), self._path(key).open("rb", buffering=0) as file:
             file.seek(start)
-            return _read_up_to(file, end - start)
+            while start < end and (piece := file.read(min(end - start, _PIECE_BYTES))):
+                yield piece
+                start += len(piece)
 
     def put(self, key: str, data: bytes) -> None:
         """Write a small object, replacing what is there."""
@@ -184,15 +187,6 @@ def _unless_missing(error: OSError) -> None:
         raise error
 
 
-def _read_up_to(file: BinaryIO, size: int) -> bytes:
-    """`size` bytes or all that are left: one `read` of an unbuffered file may return fewer."""
-    parts = []
-    while size > 0 and (part := file.read(size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 def _write_all(file: BinaryIO, data: bytes) -> None:
     file.write(data)
 
@@ -223,9 +217,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
+    """Remove what dead processes left. Another writer's temporary file may be gone before it is looked at."""
     for left in folder.glob(f"{_TEMPORARY}*"):
-        if time.time() - left.stat().st_mtime > _ABANDONED_S:
-            left.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+                left.unlink()
 
 
 @contextmanager

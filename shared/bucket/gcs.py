@@ -6,6 +6,7 @@ for credentials that are not the metadata server's: neither by a function that s
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ class GcsBucket:
         self._reader = Reader(self._emulator or PUBLIC_ENDPOINT, self._where, self._pool, authorize, self._patience)
         self._pins: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._client: Any = None
+        self._clients: dict[int, Any] = {}
 
     @property
     def url(self) -> str:
@@ -55,12 +56,8 @@ class GcsBucket:
         """A small object and its generation, of one answer."""
         return self._reader.read(key)
 
-    def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Bytes start to end (end exclusive), fewer where the object ends before."""
-        return b"".join(self.stream_range(key, start, end))
-
     def stream_range(self, key: str, start: int, end: int) -> Iterator[bytes]:
-        """The bytes of `read_range` as they arrive, in pieces of at most 64 KiB."""
+        """Bytes start to end (end exclusive) as they arrive, in pieces of at most 64 KiB."""
         return self._reader.stream(key, start, end, self._pins.get(key))
 
     def size(self, key: str) -> int | None:
@@ -117,9 +114,9 @@ class GcsBucket:
         """Close this process's connections. The bucket can still be used, and opens new ones."""
         self._pool.close()
         with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None
+            if os.getpid() in self._clients:
+                self._clients[os.getpid()].close()
+            self._clients.clear()
 
     def _attempts(self, key: str, done: str) -> Attempts:
         return Attempts(self._patience, key, done)
@@ -168,9 +165,9 @@ class GcsBucket:
 
     def _storage(self) -> Any:
         with self._lock:
-            if self._client is None:
-                self._client = _new_client(self._emulator)
-            return self._client
+            if os.getpid() not in self._clients:
+                self._clients[os.getpid()] = _new_client(self._emulator)
+            return self._clients[os.getpid()]
 
 
 class LocalTokens:

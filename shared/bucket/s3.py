@@ -64,12 +64,8 @@ class S3Bucket:
         """A small object and its ETag, of one answer."""
         return self._attempts(key, "read").run(lambda: self._read(key))
 
-    def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Bytes start to end (end exclusive), fewer where the object ends before."""
-        return b"".join(self.stream_range(key, start, end))
-
     def stream_range(self, key: str, start: int, end: int) -> Iterator[bytes]:
-        """The bytes of `read_range` as they arrive, in pieces of at most 64 KiB. A broken stream is resumed."""
+        """Bytes start to end (end exclusive), in pieces of at most 64 KiB; a broken stream is resumed."""
         pin = self._pins.get(key)
         return resumed(self._attempts(key, "read"), start, lambda at: self._range(key, at, end, pin))
 

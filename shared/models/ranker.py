@@ -28,7 +28,7 @@ from anyio import to_thread
 from shared.contracts.release import NullBank
 from shared.models.features import FEATURES, Features, content_words, measure
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judgement, Question, Verdict
+from shared.models.provider import Candidate, Judgement, Provider, Question, Verdict
 
 MODEL = "askbucket/embedded-ranker"
 STAGE = "rerank"
@@ -73,7 +73,7 @@ def fitted() -> Fitted:
 class EmbeddedJudge:
     """Implements models.provider.Judge: scores every candidate at once, without a model call and without cost."""
 
-    provider = "embedded"
+    provider: Provider = "embedded"
     model = MODEL
     wants_groups = False
 

@@ -153,6 +153,8 @@ def _meter(progress: Progress | None, total: int) -> Advance:
     """Adds up the steps of all threads. A file that had to be copied twice never counts past the total."""
     lock = threading.Lock()
     done = 0
+    if progress is not None:
+        progress(0, total)
 
     def advance(step: int) -> None:
         nonlocal done

@@ -20,6 +20,7 @@ from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.models.gateway import Gateway
     from shared.tables.legs import Legs
 
 BUILT_IN = "built-in"
@@ -138,8 +139,12 @@ class Tables:
         return sum(path.stat().st_size for catalog in self.catalogs for path in catalog.release.paths.values())
 
 
-def open_tables(settings: Settings, need: Need, progress: Progress | None = None) -> Tables:
+def open_tables(
+    settings: Settings, need: Need, progress: Progress | None = None, gateway: Gateway | None = None
+) -> Tables:
     """Fetch, check and open every catalog the settings mount.
+
+    `gateway` is the process's way to models that are not embedded; it outlives releases, and the caller closes it.
 
     Raises ReleaseError for what lies in the bucket, ModelUnavailable for an embedder that cannot be had.
     """
@@ -150,9 +155,10 @@ def open_tables(settings: Settings, need: Need, progress: Progress | None = None
     combine(catalogs)
     if need == "exact":
         return Tables(settings, catalogs, None)
+    from shared.models.gateway import Gateway
     from shared.tables.legs import open_legs
 
-    return Tables(settings, catalogs, open_legs(settings, catalogs))
+    return Tables(settings, catalogs, open_legs(settings, catalogs, gateway or Gateway(settings)))
 
 
 def mounts(settings: Settings) -> tuple[Mount, ...]:

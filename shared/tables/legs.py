@@ -13,6 +13,7 @@ from shared.errors import ReleaseIncompatible
 from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights, idf, query_tokens
 from shared.index.scan import Float32, Rows, Scanner, Vectors
 from shared.models.choice import combine_null_banks, open_embedder, open_judge
+from shared.models.gateway import Gateway
 from shared.models.provider import Embedder, Judge
 from shared.settings import Settings
 from shared.tables.catalogs import Catalog
@@ -71,13 +72,13 @@ class Legs:
         return [rows[(rows >= first) & (rows < end)] - first for first, end in zip(self.first_rows, ends, strict=True)]
 
 
-def open_legs(settings: Settings, catalogs: Sequence[Catalog]) -> Legs:
+def open_legs(settings: Settings, catalogs: Sequence[Catalog], gateway: Gateway) -> Legs:
     """Map vectors and postings, and load the models beside it: on a cold start the models are the longer half."""
     manifests = [catalog.release.manifest for catalog in catalogs]
     banks = [manifest.null_bank for manifest in manifests if manifest.null_bank]
     with ThreadPoolExecutor(2, thread_name_prefix="models") as pool:
-        embedder = pool.submit(open_embedder, manifests[0].embedder, settings)
-        judge = pool.submit(open_judge, settings, combine_null_banks(banks) if banks else None)
+        embedder = pool.submit(open_embedder, manifests[0].embedder, settings, gateway)
+        judge = pool.submit(open_judge, settings, combine_null_banks(banks) if banks else None, gateway)
         vectors = tuple(_vectors(catalog) for catalog in catalogs)
         lexical = tuple(Lexical(_lexical_paths(catalog), catalog.rows) for catalog in catalogs)
         return Legs(

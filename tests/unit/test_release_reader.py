@@ -137,7 +137,8 @@ def test_progress_rises_to_the_bytes_of_the_wanted_roles(
     total = 2 * (RANGE_BYTES + 1)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     assert {all_ for _, all_ in steps} == {total}
-    assert len(steps) == 4
+    assert steps[0] == (0, total)
+    assert len(steps) == 5
     assert steps[-1] == (total, total)
 
 
