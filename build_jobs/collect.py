@@ -12,7 +12,7 @@ from typing import Any
 from build_jobs.frontmatter import Document, read_file
 from build_jobs.progress import Progress, Told, silent
 from build_jobs.text import clean, clean_list
-from shared.contracts.leaf import Leaf, Source, family_of
+from shared.contracts.leaf import Leaf, Source, code_of, family_of
 from shared.errors import BuildError
 
 ACCESS = "_access.md"
@@ -27,12 +27,6 @@ _CORPORA = {
     "corpora/gcp-bigquery/okf/marketplace": "gcp-marketplace-free",
     "corpora/gcp-bigquery/okf/marketplace-free": "gcp-marketplace-free",
 }
-# Where a leaf keeps the identifier that its publisher gave it, the surest first. `get` comes last: it may ask
-# for more columns than the one the leaf is about.
-_CODES = (
-    "code", "variable", "concept", "indicator", "series", "measureid", "scorecard", "field", "bmf", "profile", "fema",
-    "irsgrants.direction", "bq.field", "bq.value_field", "datasetId", "tfield", "get",
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -204,7 +198,7 @@ def _leaf(inside: str, path: Path, source: Source, report: CollectReport) -> Lea
         family=source.family,
         source=source.directory,
         publisher=source.publisher,
-        code=code_of(matter),
+        code=clean(code_of(matter)) or None,
         title=clean(matter.get("title")) or document.heading or _words(path.stem),
         description=clean(matter.get("description")),
         queries=queries,
@@ -227,17 +221,6 @@ def _queries(value: object, report: CollectReport) -> tuple[str, ...]:
     given = value if isinstance(value, list) else [value]
     report.queries_dropped += sum(1 for query in given if query is not None and not clean(query))
     return tuple(clean_list(given))
-
-
-def code_of(matter: Mapping[str, Any]) -> str | None:
-    """The identifier that a leaf's publisher gave it, or None where it has none."""
-    for name in _CODES:
-        value: Any = matter
-        for part in name.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if code := clean(value):
-            return code.removeprefix("NAME,") if name == "get" else code
-    return None
 
 
 def _check(roots: Sequence[Path], leaves: Sequence[Leaf], sources: Sequence[Source]) -> None:

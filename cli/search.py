@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from shared.contracts.leaf import code_of
+
 LOCAL_URL = "http://127.0.0.1:8080"
 
 
@@ -59,9 +61,9 @@ def ask(args: argparse.Namespace, body: Mapping[str, Any]) -> dict[str, Any]:
 def lines(reply: Mapping[str, Any]) -> Iterator[str]:
     """A reply as people read it."""
     for place, entry in enumerate(reply["results"], start=1):
-        variable = entry.get("okf:variable")
+        code = code_of(entry, "okf:")
         yield f"{place:3}. {entry['score']:3}  {entry['displayName']}"
-        yield f"          {entry['okf:sourceDirectory']}{f' · {variable}' if variable else ''}"
+        yield f"          {entry['okf:sourceDirectory']}{f' · {code}' if code else ''}"
         yield f"          {entry['identifier']}"
     if "eligibility" in reply:
         yield no_match(reply["eligibility"])

@@ -15,6 +15,30 @@ LEAF_TYPE = "application/okf-table+markdown"
 SOURCE_TYPE = "application/okf-source+markdown"
 
 
+# Where a leaf keeps the identifier that its publisher gave it, the surest first. `get` comes last: it may ask
+# for more columns than the one the leaf is about.
+_CODE_KEYS = (
+    "code", "variable", "concept", "indicator", "indicatorCode", "series", "measureid", "offense", "shortDesc",
+    "measure", "scorecard", "field", "bmf", "profile", "fema", "irsgrants.direction", "bq.field", "bq.value_field", "datasetId",
+    "tfield", "get",
+)  # fmt: skip
+
+
+def code_of(terms: Mapping[str, Any], prefix: str = "") -> str | None:
+    """The published identifier among a leaf's terms, or None where it has none.
+
+    `prefix` is what the terms' names begin with: nothing in front matter, `okf:` on the wire.
+    """
+    for name in _CODE_KEYS:
+        first, *inner = name.split(".")
+        value = terms.get(prefix + first)
+        for part in inner:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, str | int | float) and str(value).strip():
+            return str(value).strip().removeprefix("NAME,") if name == "get" else str(value).strip()
+    return None
+
+
 def family_of(directory: str) -> str:
     """The source family a directory belongs to."""
     return "bigquery" if directory in BIGQUERY_DIRECTORIES else directory
