@@ -19,8 +19,8 @@ SOURCE_TYPE = "application/okf-source+markdown"
 # for more columns than the one the leaf is about.
 _CODE_KEYS = (
     "code", "variable", "concept", "indicator", "indicatorCode", "series", "measureid", "offense", "shortDesc",
-    "measure", "scorecard", "field", "bmf", "profile", "fema", "irsgrants.direction", "bq.field", "bq.value_field", "datasetId",
-    "tfield", "get",
+    "measure", "scorecard", "field", "bmf", "profile", "fema", "irsgrants.direction", "bq.field", "bq.value_field",
+    "datasetId", "tfield", "get",
 )  # fmt: skip
 
 
