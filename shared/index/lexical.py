@@ -115,12 +115,16 @@ class Lexical:
     """The postings of one catalog, mapped. Raises ReleaseIncompatible where they cannot be walked safely."""
 
     def __init__(self, paths: Mapping[str, Path], rows: int) -> None:
-        self._terms = open_array(paths["lexical.terms"], dtype="|u1", ndim=1)
-        self._term_ends = open_array(paths["lexical.term_ends"], dtype="<i8", ndim=1)
-        self._posting_ends = open_array(paths["lexical.posting_ends"], dtype="<i8", ndim=1)
-        self._rows: npt.NDArray[np.int32] = open_array(paths["lexical.rows"], dtype="<i4", ndim=1)
-        self._frequencies: npt.NDArray[np.uint8] = open_array(paths["lexical.frequencies"], dtype="|u1", ndim=2)
-        self._lengths: npt.NDArray[np.uint16] = open_array(paths["lexical.lengths"], dtype="<u2", ndim=2)
+        self._terms = open_array(paths["lexical.terms"], "lexical.terms", dtype="|u1", ndim=1)
+        self._term_ends = open_array(paths["lexical.term_ends"], "lexical.term_ends", dtype="<i8", ndim=1)
+        self._posting_ends = open_array(paths["lexical.posting_ends"], "lexical.posting_ends", dtype="<i8", ndim=1)
+        self._rows: npt.NDArray[np.int32] = open_array(paths["lexical.rows"], "lexical.rows", dtype="<i4", ndim=1)
+        self._frequencies: npt.NDArray[np.uint8] = open_array(
+            paths["lexical.frequencies"], "lexical.frequencies", dtype="|u1", ndim=2
+        )
+        self._lengths: npt.NDArray[np.uint16] = open_array(
+            paths["lexical.lengths"], "lexical.lengths", dtype="<u2", ndim=2
+        )
         self.rows = rows
         self._check()
 

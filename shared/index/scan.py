@@ -45,7 +45,7 @@ class Vectors:
     """A mapped `(rows, dimension)` float16 matrix. Raises ReleaseIncompatible where the file is anything else."""
 
     def __init__(self, path: Path) -> None:
-        array = open_array(path, dtype="<f2", ndim=2)
+        array = open_array(path, "vectors", dtype="<f2", ndim=2)
         self.array: Float16 = array
         self.rows, self.dimension = array.shape
 
@@ -111,17 +111,17 @@ def top(scores: Float32, k: int) -> Rows:
     return chosen[np.argsort(-scores[chosen], kind="stable")][:k].astype(np.int64)
 
 
-def open_array(path: Path, *, dtype: str, ndim: int) -> npt.NDArray[Any]:
-    """Map an `.npy` file of exactly this type. No pickle is ever read. Raises ReleaseIncompatible."""
+def open_array(path: Path, role: str, *, dtype: str, ndim: int) -> npt.NDArray[Any]:
+    """Map an `.npy` file of exactly this type. No pickle is ever read. Raises ReleaseIncompatible naming the role."""
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
-        raise ReleaseIncompatible(f"{path.name}: expected a plain {dtype} .npy array, found none: {error}") from error
+        raise ReleaseIncompatible(f"{role}: expected a plain {dtype} .npy array, found none: {error}") from error
     if array.dtype != np.dtype(dtype) or array.ndim != ndim:
         found = f"{array.ndim}-dimensional {array.dtype.str}"
-        raise ReleaseIncompatible(f"{path.name}: expected a {ndim}-dimensional {dtype} array, found {found}")
+        raise ReleaseIncompatible(f"{role}: expected a {ndim}-dimensional {dtype} array, found {found}")
     if not array.flags.c_contiguous:
-        raise ReleaseIncompatible(f"{path.name}: expected C order, found Fortran order")
+        raise ReleaseIncompatible(f"{role}: expected C order, found Fortran order")
     _will_need(array)
     return array
 

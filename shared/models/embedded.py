@@ -33,7 +33,7 @@ _INSTRUCTION = "Represent this sentence for searching relevant passages: "
 
 
 class EmbeddedEmbedder:
-    """Implements models.provider.Embedder. Loading takes about 0.3 s and 75 MB; raises ModelUnavailable."""
+    """Implements models.provider.Embedder. Loading takes about 0.15 s and 75 MB; raises ModelUnavailable."""
 
     provider: Provider = "embedded"
     model = BGE_SMALL.model

@@ -79,7 +79,7 @@ def _verified(path: Path, expected: str, model: str) -> Path:
     return path
 
 
-# 20 ms for the 34 MB of one model; a gateway that mounts several functions asks more than once.
+# 25 ms for the 34 MB of one model; a gateway that mounts several functions asks more than once.
 @functools.lru_cache(maxsize=16)
 def _sha256(path: Path, _state: tuple[int, int]) -> str:
     with path.open("rb") as file:

@@ -80,7 +80,7 @@ def test_R05_a_row_that_is_no_unit_vector_never_leads_and_is_counted(tmp_path, s
 )
 def test_an_array_of_another_kind_is_refused_with_what_was_found(tmp_path, array, found):
     np.save(tmp_path / "vectors.npy", array)
-    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy: expected .*" + found):
+    with pytest.raises(ReleaseIncompatible, match=r"vectors: expected .*" + found):
         Vectors(tmp_path / "vectors.npy")
 
 
@@ -90,7 +90,7 @@ def test_R06_an_object_array_is_refused_and_its_pickle_never_read(tmp_path):
             return (Path.touch, (tmp_path / "sprung",))
 
     np.save(tmp_path / "vectors.npy", np.array([[Trap()]], dtype=object), allow_pickle=True)
-    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy"):
+    with pytest.raises(ReleaseIncompatible, match=r"^vectors: expected"):
         Vectors(tmp_path / "vectors.npy")
     assert not (tmp_path / "sprung").exists()
 
@@ -98,5 +98,5 @@ def test_R06_an_object_array_is_refused_and_its_pickle_never_read(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"PK\x03\x04 an archive", b"no array at all"])
 def test_R06_bytes_that_are_no_array_are_refused_by_name(tmp_path, content):
     (tmp_path / "vectors.npy").write_bytes(content)
-    with pytest.raises(ReleaseIncompatible, match=r"vectors\.npy"):
+    with pytest.raises(ReleaseIncompatible, match=r"^vectors: expected"):
         Vectors(tmp_path / "vectors.npy")
