@@ -21,7 +21,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def fit(samples: Sequence[Sample], off_topic: Sequence[Sample], bank: NullBank) 
         "report": {
             "questions": _counts(samples),
             "offTopic": len(off_topic),
-            "nullBank": bank.model_dump(),
+            "nullBank": asdict(bank),
             "crossValidated": _report(samples, values),
         },
     }

@@ -69,14 +69,14 @@ class BuildReport:
             "status": self.status,
             "catalog": self.catalog,
             "release": self.release,
-            "embedder": self.embedder.model_dump(),
+            "embedder": asdict(self.embedder),
             "inputsDigest": self.inputs_digest,
             "rows": self.rows,
             "vectors": {"reused": self.reused, "resumed": self.resumed, "embedded": self.embedded},
             "costUsd": self.cost_usd,
             "seconds": round(self.seconds, 2),
             "stageSeconds": {name: round(seconds, 2) for name, seconds in self.stage_seconds.items()},
-            "nullBank": self.null_bank.model_dump() if self.null_bank else None,
+            "nullBank": asdict(self.null_bank) if self.null_bank else None,
             "notes": self.notes,
             **self.collected.as_json(),
         }
@@ -291,7 +291,7 @@ def builder() -> str:
 def inputs_digest(collected: Collected, embedder: EmbedderSpec, extends: Sequence[str]) -> str:
     """The digest of everything a release is made of: leaves, access documents, embedder, and what writes them."""
     digest = hashlib.sha256()
-    for part in ([FORMAT_VERSION, INDEX_VERSION, embedder.model_dump(), list(extends)], *_documents(collected)):
+    for part in ([FORMAT_VERSION, INDEX_VERSION, asdict(embedder), list(extends)], *_documents(collected)):
         digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False, default=list).encode())
         digest.update(b"\n")
     return digest.hexdigest()

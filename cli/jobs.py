@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -215,13 +216,13 @@ def _publish(args: argparse.Namespace) -> int:
     )
     if release is None:
         raise ReleaseMissing(f"catalog {args.catalog!r} has no complete release to publish")
-    return _pointed(args, writer.switch(bucket, args.catalog, release).model_dump())
+    return _pointed(args, asdict(writer.switch(bucket, args.catalog, release)))
 
 
 def _rollback(args: argparse.Namespace) -> int:
     from shared.release import writer
 
-    return _pointed(args, writer.rollback(_bucket(args), args.catalog).model_dump())
+    return _pointed(args, asdict(writer.rollback(_bucket(args), args.catalog)))
 
 
 def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,29 @@ from wire import ROOT, Service, function, serving
 
 from shared.settings import Settings
 from shared.tables.catalogs import Tables, open_tables
+
+_MAY_BE_MISSING = "ASKBUCKET_TEST_DATA"
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember every test that was skipped for want of something."""
+    if report.skipped and not hasattr(report, "wasxfail") and _MAY_BE_MISSING not in str(report.longrepr):
+        _skipped.append(f"{report.nodeid}: {report.longrepr}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI everything is installed, so a skip there is a test that silently stopped testing."""
+    if os.environ.get("CI") == "true" and _skipped and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which skips CI refuses."""
+    if os.environ.get("CI") == "true":
+        for line in _skipped:
+            terminalreporter.write_line(f"skipped in CI, which installs all it needs: {line}", red=True)
+
 
 TINY_LEAVES = Path(__file__).parent / "fixtures" / "tiny"
 

@@ -11,7 +11,6 @@ from shared.edge.hosting import host_tables
 from shared.settings import Settings
 from shared.tables.catalogs import Tables
 from shared.tables.request import parse_search
-from shared.tables.search import search
 
 
 def create(settings: Settings) -> App[Tables]:
@@ -19,6 +18,8 @@ def create(settings: Settings) -> App[Tables]:
     hosted = host_tables(settings, "search")
 
     def post_search(call: Call, tables: Tables) -> dict[str, Any]:
+        from shared.tables.search import search  # in memory since the release was opened
+
         request = parse_search(call.body)
         return run_within(
             settings.query_timeout_s, hosted.portal, lambda ledger: search(request, tables, ledger, call.base_url)

@@ -1,61 +1,59 @@
 """What lies in the bucket beside the files: the manifest of a release and the pointer to it.
 
-docs/data-format.md gives the bytes; these models are what is checked when a release is opened.
+docs/data-format.md gives the bytes; these shapes are what is checked when a release is opened.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from shared.contracts.strict import matching, ruled
 
 FORMAT_VERSION = 1
 
-_SHA256 = r"^[0-9a-f]{64}$"
-_STRICT = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-
-class ReleaseFile(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFile:
     """One content-addressed file, `files/<sha256>`, and the role it plays."""
 
-    model_config = _STRICT
-    role: str = Field(min_length=1)
-    sha256: str = Field(pattern=_SHA256)
-    bytes: int = Field(ge=0)
+    role: str = ruled("a name", bool)
+    sha256: str = ruled("64 hexadecimal digits", matching(r"[0-9a-f]{64}"))
+    bytes: int = ruled("0 or more", lambda size: size >= 0)
 
 
-class Embedder(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedder:
     """The model whose vectors the release holds. Queries are embedded by it and by no other."""
 
-    model_config = _STRICT
     provider: Literal["embedded", "openrouter"]
-    model: str = Field(min_length=1)
-    dimension: int = Field(gt=0)
+    model: str = ruled("a name", bool)
+    dimension: int = ruled("an integer greater than 0", lambda length: length > 0)
 
 
-class NullBank(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullBank:
     """Best cosine of everyday queries that this catalog does not answer: the zero of the embedded judge."""
 
-    model_config = _STRICT
-    queries: int = Field(ge=0)
+    queries: int = ruled("0 or more", lambda count: count >= 0)
     median: float
-    mad: float = Field(ge=0)
+    mad: float = ruled("0 or more", lambda deviation: deviation >= 0)
 
 
-class Family(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
     """A source family: one contiguous slice of the rows, and the rows of each source directory in it."""
 
-    model_config = _STRICT
     family: str
-    first_row: int = Field(ge=0)
-    rows: int = Field(gt=0)
+    first_row: int = ruled("0 or more", lambda row: row >= 0)
+    rows: int = ruled("an integer greater than 0", lambda count: count > 0)
     sources: dict[str, int]
 
 
-class Manifest(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
     """A release: its id is `<UTC time>-<12 hex of this document's digest>`."""
 
-    model_config = _STRICT
     format_version: int
     kind: Literal["tables", "items"]
     catalog: str
@@ -64,18 +62,18 @@ class Manifest(BaseModel):
     builder: str
     inputs_digest: str
     embedder: Embedder
-    rows: int = Field(gt=0)
+    rows: int = ruled("an integer greater than 0", lambda count: count > 0)
     families: list[Family]
-    extends: list[str] = []
+    extends: list[str] = field(default_factory=list)
     files: list[ReleaseFile]
     null_bank: NullBank | None = None
-    gate: dict[str, float] = {}
+    gate: dict[str, float] = field(default_factory=dict)
 
 
-class Pointer(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
     """`current.json`, the only object that ever changes."""
 
-    model_config = _STRICT
-    release: str = Field(min_length=1)
+    release: str = ruled("a release id", bool)
     previous: str | None
     switched_at: str

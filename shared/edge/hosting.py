@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from shared.edge.process import Hosted, memory_allows
-from shared.models.choice import judge_provider
-from shared.models.gateway import Gateway
 from shared.settings import Settings
 from shared.tables.catalogs import Need, Tables, mounts, open_tables
+
+if TYPE_CHECKING:
+    from shared.release.reader import Progress
 
 
 def host_tables(settings: Settings, need: Need) -> Hosted[Tables]:
@@ -18,17 +21,13 @@ def host_tables(settings: Settings, need: Need) -> Hosted[Tables]:
     Cloud Run's /tmp is memory; until then /health says `release_pending`.
     """
     mounts(settings)
-    gateway = None
-    if need == "search":
-        judge_provider(settings)
-        gateway = Gateway(settings)
 
     def fits() -> bool:
         with hosted.borrow() as tables:
             return memory_allows(tables.bytes)
 
     hosted = Hosted(
-        partial(open_tables, settings, need, gateway=gateway),
+        _search_opener(settings) if need == "search" else partial(open_tables, settings, need),
         is_stale=Tables.stale,
         close=Tables.retire,
         refresh_s=settings.refresh_s,
@@ -36,3 +35,21 @@ def host_tables(settings: Settings, need: Need) -> Hosted[Tables]:
         fits=fits,
     )
     return hosted
+
+
+def _search_opener(settings: Settings) -> Callable[[Progress], Tables]:
+    """Opens tables to be searched, with one way to the models for all the releases to come."""
+    from shared.models.choice import judge_provider, likely_embedder
+    from shared.models.gateway import Gateway
+
+    judge_provider(settings)
+    gateway = Gateway(settings)
+
+    def opener(progress: Progress) -> Tables:
+        early = likely_embedder(settings)
+        # The model's weights are read by a thread of their own; what a search is made of is imported meanwhile.
+        import shared.tables.search  # noqa: F401
+
+        return open_tables(settings, "search", progress, gateway, early)
+
+    return opener

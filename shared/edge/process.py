@@ -16,6 +16,7 @@ from __future__ import annotations
 # Imported for its own hook after the fork, which must be registered, and so run, before ours: it makes anew a
 # lock that is held across the fork, and a loader that already waits for that lock waits for ever (seen).
 import concurrent.futures.thread  # noqa: F401
+import gc
 import logging
 import os
 import threading
@@ -204,7 +205,8 @@ class Hosted(Generic[T]):
         """The helper thread. What nobody foresaw is a refusal too, and goes on to the thread's excepthook: the log."""
         error: AskbucketError | None = Unavailable("The release could not be opened; the log says why")
         try:
-            self._look(generation)
+            with _collector_paused():
+                self._look(generation)
             error = None
         except AskbucketError as expected:
             error = expected
@@ -224,9 +226,9 @@ class Hosted(Generic[T]):
         self._load(generation)
 
     def _load(self, generation: int) -> None:
-        if self._needs_loop:
-            _ = self.portal  # started here, so that no request pays for importing it
         value = self._open(self._report)
+        if self._needs_loop:
+            _ = self.portal  # started here, so that no request pays for it
         with self._changed:
             replaced: _Slot[T] | None = _Slot(value)
             if generation == self._generation:  # else `close` came first, and the value has no use
@@ -289,6 +291,18 @@ class _Loop:
         """Cancel what runs and end the thread. Not to be called from the loop itself."""
         self.portal.call(self.portal.stop, True)
         self._thread.join()
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Imports make many objects and hardly any garbage: the collector's passes took 40 of 540 ms to a first answer."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def memory_allows(needed_bytes: int, proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Literal, cast
 
 from shared.contracts.release import Embedder as EmbedderSpec
 from shared.contracts.release import NullBank
@@ -12,6 +13,9 @@ from shared.models.gateway import Gateway
 from shared.models.provider import Embedder, Judge
 from shared.models.weights import BGE_SMALL, INSTALL, installed
 from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.models.embedded import EmbeddedEmbedder
 
 Provider = Literal["openrouter", "embedded", "none"]
 
@@ -30,8 +34,13 @@ def judge_provider(settings: Settings) -> Provider:
     return "embedded" if installed() else "none"
 
 
-def open_embedder(spec: EmbedderSpec, settings: Settings, gateway: Gateway) -> Embedder:
-    """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing."""
+def open_embedder(
+    spec: EmbedderSpec, settings: Settings, gateway: Gateway, early: Future[EmbeddedEmbedder] | None = None
+) -> Embedder:
+    """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing.
+
+    `early` is the embedded one, if it is already on its way.
+    """
     if spec.provider == "openrouter":
         return gateway.embedder(spec.model, spec.dimension)
     from shared.models.embedded import DIMENSION, EmbeddedEmbedder
@@ -41,7 +50,19 @@ def open_embedder(spec: EmbedderSpec, settings: Settings, gateway: Gateway) -> E
             f"the release was embedded with {spec.model} ({spec.dimension} dimensions);"
             f" the embedded model is {BGE_SMALL.model} ({DIMENSION})"
         )
-    return EmbeddedEmbedder(settings.model_threads)
+    return early.result() if early else EmbeddedEmbedder(settings.model_threads)
+
+
+def likely_embedder(settings: Settings) -> Future[EmbeddedEmbedder] | None:
+    """The embedded model on its way before any manifest was read, where the settings make it likely, else None.
+
+    On a cold start it is what takes longest, so everything else can be imported and opened beside it.
+    """
+    if judge_provider(settings) != "embedded":
+        return None
+    from shared.models.embedded import opening
+
+    return opening(settings.model_threads)
 
 
 def open_judge(settings: Settings, null_bank: NullBank | None, gateway: Gateway) -> Judge | None:

@@ -10,10 +10,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
-
-import anyio
-import anyio.to_thread
 
 from shared.errors import EmbeddingFailed
 from shared.models.ledger import Ledger
@@ -21,6 +19,7 @@ from shared.models.provider import Provider, TextKind
 from shared.models.weights import BGE_SMALL, locate
 
 if TYPE_CHECKING:
+    import anyio
     import numpy as np
     import numpy.typing as npt
 
@@ -42,7 +41,7 @@ class EmbeddedEmbedder:
     def __init__(self, threads: int = 0) -> None:
         files = locate(BGE_SMALL)
         self._threads = threads or os.cpu_count() or 1
-        self._limiter = anyio.CapacityLimiter(self._threads)
+        self._limiter: anyio.CapacityLimiter | None = None
         self._tokenizer = _open_tokenizer(str(files.tokenizer))
         self._session = _open_session(str(files.onnx))
 
@@ -51,7 +50,10 @@ class EmbeddedEmbedder:
 
         Safe to call from several tasks: all share the same few threads. Raises EmbeddingFailed.
         """
+        import anyio
+
         started = time.perf_counter()
+        self._limiter = self._limiter or anyio.CapacityLimiter(self._threads)
         batch = _Batch([_INSTRUCTION + text for text in texts] if kind == "query" else texts)
         async with anyio.create_task_group() as group:
             for _ in range(min(self._threads, len(batch.place))):
@@ -68,7 +70,9 @@ class EmbeddedEmbedder:
         return batch.vectors[batch.rows]
 
     async def _on_a_thread(self, batch: _Batch) -> None:
-        await anyio.to_thread.run_sync(self._drain, batch, limiter=self._limiter)
+        from anyio import to_thread
+
+        await to_thread.run_sync(self._drain, batch, limiter=self._limiter)
 
     def _drain(self, batch: _Batch) -> None:
         try:
@@ -93,6 +97,21 @@ class EmbeddedEmbedder:
         except RuntimeError as error:
             raise EmbeddingFailed("The embedded model could not read the query.") from error
         return _unit(state), len(encoding.ids)
+
+
+def opening(threads: int = 0) -> Future[EmbeddedEmbedder]:
+    """The embedder on its way, opened by a thread of its own.
+
+    Its packages are imported before this returns, because threads that import side by side wait for each other's
+    lock; what is left, 0.13 s of reading the weights, needs no lock, so other imports go on beside it.
+    """
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="embedder")
+    embedder = pool.submit(EmbeddedEmbedder, threads)
+    pool.shutdown(wait=False)
+    return embedder
 
 
 class _Batch:

@@ -10,16 +10,16 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
 from shared.contracts.release import FORMAT_VERSION, Manifest, Pointer
+from shared.contracts.strict import Mismatch, read
 from shared.errors import ReleaseCorrupt, ReleaseIncompatible, SettingsError
 
 Kind = Literal["tables", "items"]
-Document = TypeVar("Document", bound=BaseModel)
+Document = TypeVar("Document", Manifest, Pointer)
 
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")
 _CATALOG = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
@@ -69,7 +69,7 @@ def now() -> str:
 
 def encode(document: Manifest | Pointer) -> bytes:
     """The canonical bytes of a manifest or a pointer."""
-    plain = document.model_dump(mode="json")
+    plain = asdict(document)
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -149,9 +149,9 @@ def _parsed(data: bytes, model: type[Document], where: str, version: int | None 
     if version is not None:  # first of all: a later format may differ in every other field
         _same(where, "format_version", version, document.get("format_version"))
     try:
-        return model.model_validate(document, strict=True)
-    except ValidationError as error:
-        raise ReleaseIncompatible(f"{where}: {_readable(error)}") from error
+        return read(model, document)
+    except Mismatch as mismatch:
+        raise ReleaseIncompatible(f"{where}: {mismatch}") from mismatch
 
 
 def _json_object(data: bytes, where: str) -> dict[str, Any]:
@@ -166,15 +166,6 @@ def _json_object(data: bytes, where: str) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no JSON")
-
-
-def _readable(error: ValidationError) -> str:
-    """The first complaint in one line: field, rule, what was found."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "document"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    found = "" if first["type"] == "missing" else f", found {str(first['input'])[:80]!r}"
-    return f"{field}: {first['msg'][:1].lower()}{first['msg'][1:]}{found}{more}"
 
 
 def _stamp(created_at: str) -> str:

@@ -55,7 +55,7 @@ def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
     not sent again. Raises ReleaseIncompatible, before anything is sent, where the manifest contradicts itself.
     """
     described = [describe(role, path) for role, path in sorted(files.items())]
-    complete = manifest.model_copy(update={"files": described})
+    complete = replace(manifest, files=described)
     manifests.check(complete, complete.kind)
     release_id, data = manifests.id_of(complete), manifests.encode(complete)
     manifests.parse(data, complete.catalog, release_id)

@@ -20,6 +20,9 @@ from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from shared.models.embedded import EmbeddedEmbedder
     from shared.models.gateway import Gateway
     from shared.tables.legs import Legs
 
@@ -140,12 +143,16 @@ class Tables:
 
 
 def open_tables(
-    settings: Settings, need: Need, progress: Progress | None = None, gateway: Gateway | None = None
+    settings: Settings,
+    need: Need,
+    progress: Progress | None = None,
+    gateway: Gateway | None = None,
+    early: Future[EmbeddedEmbedder] | None = None,
 ) -> Tables:
     """Fetch, check and open every catalog the settings mount.
 
     `gateway` is the process's way to models that are not embedded; it outlives releases, and the caller closes it.
-
+    `early` is the embedded model, if it is on its way already.
     Raises ReleaseError for what lies in the bucket, ModelUnavailable for an embedder that cannot be had.
     """
     mounted = mounts(settings)
@@ -158,7 +165,7 @@ def open_tables(
     from shared.models.gateway import Gateway
     from shared.tables.legs import open_legs
 
-    return Tables(settings, catalogs, open_legs(settings, catalogs, gateway or Gateway(settings)))
+    return Tables(settings, catalogs, open_legs(settings, catalogs, gateway or Gateway(settings), early))
 
 
 def mounts(settings: Settings) -> tuple[Mount, ...]:
