@@ -27,7 +27,7 @@ def host_tables(settings: Settings, need: Need) -> Hosted[Tables]:
             return memory_allows(tables.bytes)
 
     hosted = Hosted(
-        _search_opener(settings) if need == "search" else partial(open_tables, settings, need),
+        _searcher(settings, lambda: hosted.portal) if need == "search" else partial(open_tables, settings, need),
         is_stale=Tables.stale,
         close=Tables.retire,
         refresh_s=settings.refresh_s,
@@ -37,7 +37,7 @@ def host_tables(settings: Settings, need: Need) -> Hosted[Tables]:
     return hosted
 
 
-def _search_opener(settings: Settings) -> Callable[[Progress], Tables]:
+def _searcher(settings: Settings, start_loop: Callable[[], object]) -> Callable[[Progress], Tables]:
     """Opens tables to be searched, with one way to the models for all the releases to come."""
     from shared.models.choice import judge_provider, likely_embedder
     from shared.models.gateway import Gateway
@@ -47,9 +47,10 @@ def _search_opener(settings: Settings) -> Callable[[Progress], Tables]:
 
     def opener(progress: Progress) -> Tables:
         early = likely_embedder(settings)
-        # The model's weights are read by a thread of their own; what a search is made of is imported meanwhile.
+        # A thread reads the model's weights, 0.1 s without the interpreter's lock; meanwhile comes what needs it.
         import shared.tables.search  # noqa: F401
 
+        start_loop()
         return open_tables(settings, "search", progress, gateway, early)
 
     return opener
