@@ -83,21 +83,21 @@ def test_a_pool_with_an_answer_is_judged_once(tables):
     assert judged.notices == []
 
 
-def test_where_nothing_qualifies_and_scores_lie_close_deeper_windows_are_judged(tables):
+def test_M07_where_nothing_qualifies_and_scores_lie_close_deeper_windows_are_judged(tables):
     judge = Strict(lambda c: 90.0 if c.row == 100 else 10.0)
     judged = run(judge, tables, NARROW)
     assert judge.shown == [list(range(60)), list(range(60, 120))]
     assert [candidate.row for candidate, _ in judged.eligible] == [100]
 
 
-def test_widening_ends_at_the_examined_cap_with_the_best_score_of_all(tables):
+def test_M07_widening_ends_at_the_examined_cap_with_the_best_score_of_all(tables):
     judge = Strict(lambda c: float(c.row % 50))
     judged = run(judge, tables, NARROW)
     assert sum(map(len, judge.shown)) == 120
     assert (judged.eligible, judged.best) == ([], 49.0)
 
 
-def test_a_head_that_stands_apart_is_believed_and_the_reply_says_so(tables):
+def test_M07_a_head_that_stands_apart_is_believed_and_the_reply_says_so(tables):
     judge = Strict(lambda c: 10.0)
     judged = run(judge, tables, WIDE)
     assert judge.shown == [list(range(60))]
