@@ -11,9 +11,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from anyio import to_thread
+
 from build_jobs.judged import JudgedQuestion, Target
 from build_jobs.observe import baseline_ranks, judged_rows, observe
 from build_jobs.progress import Progress, Told, silent
+from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.settings import Settings
 from shared.tables.catalogs import Tables, open_tables
@@ -79,12 +82,14 @@ async def evaluate_here(
     told: Told = silent,
 ) -> Report:
     """Measure the releases in the settings' bucket in this process, the pool included."""
-    tables = open_tables(settings, "search")
+    models = Models(settings)
+    tables = open_tables(settings, models)
     try:
         report = await evaluate_by(_in_process(tables), questions, unanswerable=unanswerable, told=told)
         await _measure_pool(tables, questions, report, baselines=baselines)
     finally:
         tables.close()
+        await to_thread.run_sync(models.close)
     return report
 
 

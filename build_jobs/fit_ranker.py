@@ -28,12 +28,13 @@ from typing import Any
 import anyio
 import numpy as np
 import numpy.typing as npt
+from anyio import to_thread
 
 from build_jobs.evaluate import Metrics
 from build_jobs.judged import read_judged, read_texts, sample
 from build_jobs.observe import Observed, judged_rows, observe
 from shared.contracts.release import NullBank
-from shared.models.choice import combine_null_banks
+from shared.models.choice import Models, combine_null_banks
 from shared.models.features import FEATURES, measure
 from shared.models.ranker import nearness
 from shared.settings import Settings
@@ -243,12 +244,14 @@ def _counts(samples: Sequence[Sample]) -> Mapping[str, int]:
 async def _fit_from(options: argparse.Namespace) -> dict[str, Any]:
     # No judge: the one that ships may be what is being replaced.
     settings = replace(Settings.from_env(), bucket_url=options.bucket, llm_provider="none")
-    tables = open_tables(settings, "search")
+    models = Models(settings)
+    tables = open_tables(settings, models)
     try:
         samples = [each for pair in options.judged for each in await _judged(tables, *map(Path, pair))]
         off_topic = [each for path in options.off_topic for each in await _off_topic(tables, path)]
     finally:
         tables.close()
+        await to_thread.run_sync(models.close)
     return fit(samples, off_topic, _bank(tables))
 
 

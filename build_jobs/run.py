@@ -27,7 +27,7 @@ from shared.contracts.release import Embedder as EmbedderSpec
 from shared.errors import AskbucketError, BuildError, UnknownName
 from shared.index.records import Records
 from shared.index.scan import Vectors
-from shared.models.gateway import Gateway
+from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
@@ -82,18 +82,18 @@ class BuildReport:
         }
 
 
-def open_build_embedder(name: str | None, settings: Settings, gateway: Gateway) -> Embedder:
+def open_build_embedder(name: str | None, settings: Settings, models: Models) -> Embedder:
     """The model that `--embedder` names, else that of whoever judges by these settings. Raises ModelUnavailable."""
-    from shared.models.choice import judge_provider, open_embedder
+    from shared.models.choice import judge_provider
     from shared.models.embedded import DIMENSION
     from shared.models.weights import BGE_SMALL
 
     if (name or judge_provider(settings)) == "openrouter":
-        return gateway.embedder(settings.openrouter_embedding_model, settings.openrouter_embedding_dimension)
+        model, dimension = settings.openrouter_embedding_model, settings.openrouter_embedding_dimension
+        return models.embedder(EmbedderSpec(provider="openrouter", model=model, dimension=dimension))
     if name not in (None, "embedded"):
         raise UnknownName(f"no embedder {name!r}; there are: embedded, openrouter", ["embedded", "openrouter"])
-    spec = EmbedderSpec(provider="embedded", model=BGE_SMALL.model, dimension=DIMENSION)
-    return open_embedder(spec, settings, gateway)
+    return models.embedder(EmbedderSpec(provider="embedded", model=BGE_SMALL.model, dimension=DIMENSION))
 
 
 async def build_tables(
@@ -135,7 +135,7 @@ class _Build:
         told: Told,
     ) -> None:
         self._roots = roots
-        self._bucket = open_bucket(bucket_url)
+        self._bucket = open_bucket(bucket_url, settings)
         self._cache_dir = Path(settings.cache_dir)
         self._embedder = embedder
         self._spec = EmbedderSpec(provider=embedder.provider, model=embedder.model, dimension=embedder.dimension)

@@ -99,14 +99,13 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
 def load_models(settings: Settings) -> None:
     """Open the models that a search over this bucket uses, as the search function does."""
     from shared.bucket.base import open_bucket
-    from shared.models.choice import open_embedder, open_judge
-    from shared.models.gateway import Gateway
+    from shared.models.choice import Models
     from shared.release.reader import fetch
 
-    manifest = fetch(open_bucket(settings.bucket_url), "built-in", (), Path(settings.cache_dir)).manifest
-    gateway = Gateway(settings)
-    open_embedder(manifest.embedder, settings, gateway)
-    open_judge(settings, manifest.null_bank, gateway)
+    manifest = fetch(open_bucket(settings.bucket_url, settings), "built-in", (), Path(settings.cache_dir)).manifest
+    models = Models(settings)
+    models.embedder(manifest.embedder)
+    models.judge(manifest.null_bank)
 
 
 def _targets(folder: Path) -> list[Target]:

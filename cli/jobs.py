@@ -136,16 +136,16 @@ def _build_tables(args: argparse.Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
     from build_jobs.run import build_tables, open_build_embedder
-    from shared.models.gateway import Gateway
+    from shared.models.choice import Models
 
     settings, line = settings_of(args), _StatusLine()
-    with start_blocking_portal() as portal, closing(Gateway(settings)) as gateway:
+    with start_blocking_portal() as portal, closing(Models(settings)) as models:
         build = partial(
             build_tables,
             args.leaves,
             _bucket_url(settings.bucket_url),
             settings=settings,
-            embedder=open_build_embedder(args.embedder, settings, gateway),
+            embedder=open_build_embedder(args.embedder, settings, models),
             catalog=args.catalog,
             extends=[name.strip() for name in args.extends.split(",") if name.strip()],
             dry_run=args.dry_run,
@@ -262,7 +262,8 @@ def _prune(args: argparse.Namespace) -> int:
 def _bucket(args: argparse.Namespace) -> Bucket:
     from shared.bucket.base import open_bucket
 
-    return open_bucket(_bucket_url(settings_of(args).bucket_url))
+    settings = settings_of(args)
+    return open_bucket(_bucket_url(settings.bucket_url), settings)
 
 
 def _bucket_url(url: str) -> str:

@@ -17,12 +17,12 @@ def search_here(settings: Settings, body: Mapping[str, Any]) -> dict[str, Any]:
     """The reply of POST /search over the releases in the settings' bucket."""
     from anyio.from_thread import start_blocking_portal
 
-    from shared.models.gateway import Gateway
+    from shared.models.choice import Models
 
     request = parse_search(body)
     with (
         start_blocking_portal() as portal,
-        closing(Gateway(settings)) as gateway,
-        closing(open_tables(settings, "search", gateway=gateway)) as tables,
+        closing(Models(settings)) as models,
+        closing(open_tables(settings, models)) as tables,
     ):
         return portal.call(search, request, tables, Ledger())

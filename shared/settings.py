@@ -215,3 +215,10 @@ class Settings:
                     shown = "(secret)" if row.metadata["secret"] else repr(source[name])
                     raise SettingsError(f"{name}={shown}: {error}") from error
         return cls(**given)
+
+
+def threads_or_cores(threads: int) -> int:
+    """As many threads as a setting says; for 0, one for each core this process may run on."""
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from wire import ROOT, Service, function, serving
 
+from shared.models.choice import Models
 from shared.settings import Settings
 from shared.tables.catalogs import Tables, open_tables
 
@@ -81,9 +83,9 @@ def demo_gateway(demo_bucket: str) -> Iterator[Service]:
 def demo_tables(demo_bucket: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
     """The demo catalog opened in this process."""
     cache = tmp_path_factory.mktemp("demo-cache")
-    tables = open_tables(Settings(bucket_url=demo_bucket, llm_provider="embedded", cache_dir=str(cache)), "search")
-    yield tables
-    tables.close()
+    settings = Settings(bucket_url=demo_bucket, llm_provider="embedded", cache_dir=str(cache))
+    with closing(Models(settings)) as models, closing(open_tables(settings, models)) as tables:
+        yield tables
 
 
 @pytest.fixture(scope="session")

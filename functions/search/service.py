@@ -8,6 +8,7 @@ from shared.edge.app import App
 from shared.edge.call import Call
 from shared.edge.deadline import run_within
 from shared.edge.hosting import host_tables
+from shared.models.choice import Models
 from shared.settings import Settings
 from shared.tables.catalogs import Tables
 from shared.tables.request import parse_search
@@ -15,7 +16,8 @@ from shared.tables.request import parse_search
 
 def create(settings: Settings) -> App[Tables]:
     """POST /search. Raises SettingsError where the settings alone are wrong; starts nothing."""
-    hosted = host_tables(settings, "search")
+    models = Models(settings)
+    hosted = host_tables(settings, models)
 
     def post_search(call: Call, tables: Tables) -> dict[str, Any]:
         from shared.tables.search import search  # in memory since the release was opened
@@ -25,4 +27,7 @@ def create(settings: Settings) -> App[Tables]:
             settings.query_timeout_s, hosted.portal, lambda ledger: search(request, tables, ledger, call.base_url)
         )
 
-    return App(hosted, {"/search": {"POST": post_search}}, describe=Tables.describe, settings=settings)
+    def describe(tables: Tables) -> dict[str, Any]:
+        return {**tables.describe(), "models": models.describe()}
+
+    return App(hosted, {"/search": {"POST": post_search}}, describe=describe, settings=settings)

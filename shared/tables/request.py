@@ -95,7 +95,7 @@ def _filter_values(key: str, given: object) -> tuple[str, ...]:
 
 
 def _page_size(body: Mapping[str, Any]) -> int:
-    size = body.get("pageSize", body.get("limit"))
+    size = body.get("limit") if body.get("pageSize") is None else body["pageSize"]
     return 10 if size is None else whole_number(size, "pageSize")
 
 

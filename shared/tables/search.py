@@ -12,12 +12,13 @@ import numpy as np
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import SearchRequest
-from shared.index.scan import Float32
+from shared.index.scan import Float32, Rows, not_cosines
 from shared.models.ledger import Ledger
 from shared.models.provider import Question
 from shared.settings import Settings
 from shared.tables.catalogs import Tables
 from shared.tables.judge import Asked, candidates_of, judge_pool, served, work
+from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
 from shared.tables.places import strip
 from shared.tables.pool import Pool, Retrieved, shape_pool
@@ -79,20 +80,25 @@ def keyword_texts(question: Question, strip_places: bool = True) -> list[str]:
 def retrieve(
     question: Question, queries: Float32, scope: Scope, tables: Tables
 ) -> tuple[Retrieved, Pool, list[Notice]]:
-    """Both legs over the rows in scope, and the pool. A row whose vector is no unit vector is set aside and counted."""
+    """Both legs over the rows in scope, and the pool. A row whose vector is no unit vector is left out and counted."""
     legs, settings = served(tables), tables.settings
     rows = np.arange(tables.rows) if scope.rows is None else scope.rows
     cosines = legs.cosines(queries, scope.rows)
     keywords = legs.keyword_scores(keyword_texts(question, settings.strip_places), scope.rows)
-    found = Retrieved.of(rows, cosines, keywords)
+    found = Retrieved.of(rows, cosines, keywords).without(not_cosines(cosines))
     pool = shape_pool(found, legs.slices, settings)
-    broken = legs.unusable(found.rows[np.union1d(pool.walk, pool.positions)])
-    if len(broken) == 0:
-        return found, pool, []
-    found = found.without(broken)
+    while len(broken := _unusable(found, pool, legs)):
+        found = found.without(broken)
+        pool = shape_pool(found, legs.slices, settings)
+    lost = len(rows) - len(found.rows)
     message = "Some documents have no usable vector and were left out."
-    said = notice("vector_unusable", message, documents=len(broken))
-    return found, shape_pool(found, legs.slices, settings), [said]
+    return found, pool, [notice("vector_unusable", message, documents=lost)] if lost else []
+
+
+def _unusable(found: Retrieved, pool: Pool, legs: Legs) -> Rows:
+    """Positions of the walk and the pool whose vector is no unit vector, though it gives numbers."""
+    shown = np.union1d(pool.walk, pool.positions)
+    return shown[np.isin(found.rows[shown], legs.unusable(found.rows[shown]))]
 
 
 def in_embedding_order(found: Retrieved, pool: Pool, tables: Tables, page: int) -> list[Scored]:

@@ -341,10 +341,12 @@ from pathlib import Path
 from shared.bucket.base import open_bucket
 from shared.errors import AskbucketError
 from shared.release import reader
+from shared.settings import Settings
 if sys.argv[3] != "0":
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    release = reader.fetch(open_bucket(sys.argv[1]), "built-in", ["vectors", "records"], Path(sys.argv[2]))
+    bucket = open_bucket(sys.argv[1], Settings.from_env())
+    release = reader.fetch(bucket, "built-in", ["vectors", "records"], Path(sys.argv[2]))
 except AskbucketError as error:
     print(error.code, error.message)
 else:
@@ -613,7 +615,8 @@ before = set(sys.modules)
 from pathlib import Path
 from shared.bucket.base import open_bucket
 from shared.release import reader
-reader.fetch(open_bucket(sys.argv[1]), "built-in", ["vectors", "records"], Path(sys.argv[2]))
+from shared.settings import Settings
+reader.fetch(open_bucket(sys.argv[1], Settings.from_env()), "built-in", ["vectors", "records"], Path(sys.argv[2]))
 print(*sorted(set(sys.modules) - before))
 """
 

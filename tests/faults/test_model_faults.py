@@ -373,7 +373,9 @@ def test_I5_failed_calls_leave_no_descriptor_and_no_thread(fake):
     for _ in range(3):
         round_of_faults()
     # The fake's own threads end a moment after their connections.
-    wait_until(lambda: fake.open_connections == 0 and open_descriptors() <= before[0] and threading.active_count() <= before[1])
+    wait_until(
+        lambda: fake.open_connections == 0 and open_descriptors() <= before[0] and threading.active_count() <= before[1]
+    )
 
 
 def open_descriptors() -> int:

@@ -83,22 +83,29 @@ def test_a_pool_with_an_answer_is_judged_once(tables):
     assert judged.notices == []
 
 
+def test_a_judge_that_scores_by_retrieval_is_not_asked_for_what_lies_deeper(tables):
+    judge = Strict(lambda c: 10.0)
+    judged = run(judge, tables, NARROW)
+    assert len(judge.shown) == 1
+    assert judged.notices == []
+
+
 def test_M07_where_nothing_qualifies_and_scores_lie_close_deeper_windows_are_judged(tables):
-    judge = Strict(lambda c: 90.0 if c.row == 100 else 10.0)
+    judge = Strict(lambda c: 90.0 if c.row == 100 else 10.0, wants_groups=True)
     judged = run(judge, tables, NARROW)
     assert judge.shown == [list(range(60)), list(range(60, 120))]
     assert [candidate.row for candidate, _ in judged.eligible] == [100]
 
 
 def test_M07_widening_ends_at_the_examined_cap_with_the_best_score_of_all(tables):
-    judge = Strict(lambda c: float(c.row % 50))
+    judge = Strict(lambda c: float(c.row % 50), wants_groups=True)
     judged = run(judge, tables, NARROW)
     assert sum(map(len, judge.shown)) == 120
     assert (judged.eligible, judged.best) == ([], 49.0)
 
 
 def test_M07_a_head_that_stands_apart_is_believed_and_the_reply_says_so(tables):
-    judge = Strict(lambda c: 10.0)
+    judge = Strict(lambda c: 10.0, wants_groups=True)
     judged = run(judge, tables, WIDE)
     assert judge.shown == [list(range(60))]
     assert [(said["code"], said["examined"]) for said in judged.notices] == [("widening_stopped", 60)]
@@ -169,14 +176,26 @@ def test_M05_the_leading_familys_failure_is_the_searchs(families, fails):
         run(Failing(fails), families, NARROW)
 
 
-class Failing(Strict):
-    """A judge whose calls for some families fail."""
+def test_M05_calls_under_way_end_when_the_leading_family_fails(families):
+    judge = Failing(lambda family: family == "f0", others_take_s=30)
+    with pytest.raises(RelevanceScoringFailed):
+        run(judge, families, NARROW)
+    assert judge.cancelled == 4
 
-    def __init__(self, fails: Callable[[str], bool]) -> None:
+
+class Failing(Strict):
+    """A judge whose calls for some families fail; those for the others may take their time."""
+
+    def __init__(self, fails: Callable[[str], bool], others_take_s: float = 0.0) -> None:
         super().__init__(lambda c: 60.0, wants_groups=True)
-        self.fails = fails
+        self.fails, self.others_take_s, self.cancelled = fails, others_take_s, 0
 
     async def judge(self, question: Question, candidates: Sequence[Candidate], k: int, ledger: Ledger) -> Judgement:
         if self.fails(candidates[-1].family):
             raise RelevanceScoringFailed("the judge did not answer")
+        try:
+            await anyio.sleep(self.others_take_s)
+        except anyio.get_cancelled_exc_class():
+            self.cancelled += 1
+            raise
         return await super().judge(question, candidates, k, ledger)

@@ -48,6 +48,20 @@ def test_each_phrasings_best_six_join_the_head_within_the_cap():
     assert all("phrasing" in pool.found_by[position] for position in range(390, 396))
 
 
+def test_a_phrasings_best_that_already_stands_in_the_heads_tail_is_not_cut_to_make_room():
+    first, second = falling(step=0.00001), np.full(ROWS, 0.1)
+    second[[117, 118, 119, 390, 391, 392]] = np.linspace(0.5, 0.45, 6)
+    pool = shape_pool(retrieved(None, cosines=[first, second]), {}, Settings())
+    assert {117, 118, 119, 390, 391, 392} <= set(pool.positions.tolist())
+    assert len(pool.positions) == 120
+
+
+def test_rows_that_are_left_out_are_in_no_walk_and_no_pool():
+    found = retrieved(falling(rows=5)).without(np.array([0, 3]))
+    pool = shape_pool(found, {"all": ((0, 5),)}, Settings())
+    assert found.rows[pool.walk].tolist() == found.rows[pool.positions].tolist() == [1, 2, 4]
+
+
 def test_each_family_gets_its_three_best_beyond_the_cap_wherever_its_slices_lie():
     pool = shape_pool(retrieved(falling(step=0.00001)), FAMILIES, Settings())
     assert set(pool.positions.tolist()) - set(range(120)) == {300, 301, 302, 310, 311, 400, 312, 313, 314}
@@ -74,6 +88,10 @@ def test_spread_is_measured_in_points():
 
 
 scores = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=ROWS)
+
+
+# Scores on a coarse grid, so that heads are often full to the cap and phrasings' best lie in their tails.
+scores |= st.lists(st.sampled_from([0.9, 0.89, 0.88, 0.2]), min_size=125, max_size=ROWS)
 
 
 @given(scores, scores, st.integers(1, 130), st.integers(0, 8))

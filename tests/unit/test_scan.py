@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import ReleaseIncompatible
-from shared.index.scan import Scanner, Vectors, best_of, top, write_vectors
+from shared.index.scan import Scanner, Vectors, not_cosines, top, write_vectors
 
 
 def unit(rows: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -59,15 +59,26 @@ def test_top_is_the_sorted_order_with_ties_by_row(values, k):
     assert top(scores, k).tolist() == expected
 
 
-@pytest.mark.parametrize("poison", [np.nan, np.inf, 0.0, 60.0])
-def test_R05_a_row_that_is_no_unit_vector_never_leads_and_is_counted(tmp_path, scanner, poison):
+@pytest.mark.parametrize("poison", [np.nan, np.inf, 60.0])
+def test_R05_scores_that_are_no_cosines_are_told_apart_from_those_that_are(tmp_path, scanner, poison):
     rows = unit(50, 8)
     rows[7] = poison
     vectors = saved(tmp_path, rows)
-    with np.errstate(all="ignore"):
-        best = best_of(scanner.scan(vectors, unit(2, 8, seed=3)))
-    assert 7 not in top(best, 5)
-    assert vectors.unusable(np.arange(50)).nonzero()[0].tolist() == [7]
+    assert not_cosines(scanner.scan(vectors, unit(2, 8, seed=3))).tolist() == [7]
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf, 0.0, 60.0])
+def test_R05_a_row_that_is_no_unit_vector_is_told_by_its_length(tmp_path, poison):
+    rows = unit(50, 8)
+    rows[7] = poison
+    assert saved(tmp_path, rows).unusable(np.arange(50)).nonzero()[0].tolist() == [7]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.9])
+def test_a_scattered_selection_of_any_size_is_scanned_right(tmp_path, scanner, share):
+    vectors, asked = saved(tmp_path, unit(20_000, 16)), unit(3, 16, seed=2)
+    rows = np.flatnonzero(np.random.default_rng(4).random(20_000) < share)
+    np.testing.assert_allclose(scanner.scan(vectors, asked, rows), oracle(vectors, asked)[:, rows], atol=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,12 @@ def test_Q08_a_page_size_out_of_range_is_clamped(size, page):
     assert parse_search(body(limit=size)).page == page
 
 
-@pytest.mark.parametrize("size", [True, "ten", "", 2.5, [], {}, float("inf")])
+def test_null_is_not_given_and_page_size_wins_over_its_alias():
+    assert parse_search(body(pageSize=None, limit=5)).page == 5
+    assert parse_search(body(pageSize=7, limit=5)).page == 7
+
+
+@pytest.mark.parametrize("size", [True, "ten", "", 2.5, [], {}, float("inf"), "1_0", "٣"])
 def test_Q08_a_page_size_that_is_no_integer_is_refused(size):
     with pytest.raises(RequestError, match=r"^pageSize must be an integer$"):
         parse_search(body(pageSize=size))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
+import numpy as np
 import pytest
 import yaml
 from conftest import build_tiny
 
 from shared.errors import CatalogConflict, RequestError, SettingsError, UnknownName
+from shared.index.scan import Vectors
+from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.settings import Settings
 from shared.tables.catalogs import Tables, mounts, open_tables
 from shared.tables.exact import variable, variables
 from shared.tables.request import parse_search
 from shared.tables.scope import scope_of
-from shared.tables.search import search
+from shared.tables.search import phrase, retrieve, search
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -73,9 +79,8 @@ def build(url: str, leaves: Path, catalog: str, *flags: str) -> None:
 
 @pytest.fixture(scope="module")
 def tables(two: Settings) -> Iterator[Tables]:
-    opened = open_tables(two, "search")
-    yield opened
-    opened.close()
+    with closing(Models(two)) as models, closing(open_tables(two, models)) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -178,6 +183,26 @@ def test_R13_a_leaf_that_could_not_be_read_is_served_with_a_notice(ask):
     assert reply["results"][0]["okf:entityType"] == "a place"
 
 
+def test_a_page_size_out_of_range_is_clamped_and_the_reply_says_so(ask):
+    [said] = [each for each in ask("people", pageSize=500)["notices"] if each["code"] == "page_size_clamped"]
+    assert (said["asked"], said["used"]) == (500, 100)
+
+
+@pytest.mark.parametrize("poison", [np.nan, 0.0, 9.0])
+def test_R05_a_document_without_a_usable_vector_is_left_out_of_every_reply_and_counted(two, tables, poison):
+    request = parse_search({"query": {"text": "number of women"}, "sources": ["datacommons"]})
+    question, _ = phrase(request, two)
+    queries = anyio.run(tables.legs.embedder.embed, question.phrasings, "query", Ledger())
+    array = np.array(tables.legs.vectors[0].array)
+    array[1] = poison
+    damaged = SimpleNamespace(array=array, rows=len(array), unusable=lambda rows: Vectors.unusable(damaged, rows))
+    legs = replace(tables.legs, vectors=(damaged, *tables.legs.vectors[1:]))
+    found, pool, notices = retrieve(question, queries, scope_of(request, tables), replace(tables, legs=legs))
+    assert 1 not in found.rows[pool.walk]
+    assert 1 not in found.rows[pool.positions]
+    assert [(said["code"], said["documents"]) for said in notices] == [("vector_unusable", 1)]
+
+
 def test_a_long_text_is_cut_and_the_reply_says_so(ask):
     assert "query_shortened" in codes(ask("people " * 1_500, rerank=False))
 
@@ -204,7 +229,7 @@ def test_R12_catalogs_that_share_a_source_are_refused_by_name_unless_the_later_e
     build(two.bucket_url, tmp_path / "c", "more")
     settings = Settings(bucket_url=two.bucket_url, ard_catalogs="more", cache_dir=two.cache_dir)
     with pytest.raises(CatalogConflict, match=r"'built-in' and 'more' both hold source 'money'"):
-        open_tables(settings, "exact")
+        open_tables(settings)
 
 
 def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
@@ -213,7 +238,7 @@ def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
     build(two.bucket_url, tmp_path / "c", "twin", "--extends", "money")
     settings = Settings(bucket_url=two.bucket_url, ard_catalogs="twin", cache_dir=two.cache_dir)
     with pytest.raises(CatalogConflict, match=r"both hold urn:air:example\.org:okf:money\.income"):
-        open_tables(settings, "exact")
+        open_tables(settings)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +248,8 @@ def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
         (Settings(bucket_url="ftp://x"), "BUCKET_URL='ftp://x'"),
         (Settings(bucket_url="file:///x", ard_catalogs="a,a"), "ARD_CATALOGS names 'a' twice"),
         (Settings(bucket_url="file:///x", ard_catalogs="built-in"), "ARD_CATALOGS names 'built-in' twice"),
+        (Settings(bucket_url="file:///x", ard_catalogs="open data"), "catalog 'open data'"),
+        (Settings(bucket_url="file:///x", ard_catalogs="=file:///y"), "catalog ''"),
     ],
 )
 def test_what_settings_alone_show_to_be_wrong_is_refused_before_anything_is_read(settings, message):
