@@ -45,7 +45,8 @@ async def observe(tables: Tables, asked: Sequence[tuple[str, frozenset[int]]]) -
     """Each text's pool, in order."""
     legs = served(tables)
     for text, right in asked:
-        question, _ = phrase(parse_search({"query": {"text": text}}), tables.settings)
+        request = parse_search({"query": {"text": text}})
+        question, _ = phrase(request, legs.embedder.max_chars, tables.settings.strip_places)
         queries = await legs.embedder.embed(question.phrasings, "query", Ledger())
         found, pool, _ = retrieve(question, queries, Scope(None, None), tables)
         yield Observed(text, question, candidates_of(found, pool, pool.positions, tables), right, found)

@@ -7,12 +7,10 @@ from typing import Any, Literal
 NoticeCode = Literal[
     "embedded_models",
     "embedding_order",
-    "lexical_order",
     "leaf_unreadable",
     "page_size_clamped",
-    "phrasings_dropped",
+    "places_set_aside",
     "query_shortened",
-    "release_pending",
     "source_failed",
     "source_not_scored",
     "vector_unusable",

@@ -8,7 +8,7 @@ Nothing relies on a timer, because an instance has no processor between requests
 a request begins and done beside it.
 
 This module is imported before the port opens; it imports nothing that is not in memory by then
-(measured: 0.4 ms of its own; anyio, pydantic and numpy wait for the loader thread).
+(measured: 0.4 ms of its own; anyio and numpy wait for the loader thread).
 """
 
 from __future__ import annotations

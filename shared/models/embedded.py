@@ -37,6 +37,8 @@ class EmbeddedEmbedder:
     provider: Provider = "embedded"
     model = BGE_SMALL.model
     dimension = DIMENSION
+    # 512 tokens of English are 2,000 characters and more; the model reads no further.
+    max_chars = 2_000
 
     def __init__(self, threads: int = 0) -> None:
         files = locate(BGE_SMALL)

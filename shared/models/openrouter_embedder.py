@@ -21,6 +21,7 @@ class OpenRouterEmbedder:
     """Implements models.provider.Embedder. A text whose vector is in the cache is not asked for again."""
 
     provider: Provider = "openrouter"
+    max_chars = 8_000
 
     def __init__(self, client: OpenRouterClient, model: str, dimension: int, cache: Cache[Vector]) -> None:
         self.model = model

@@ -33,8 +33,7 @@ class Candidate:
     """One table document in the pool, with what retrieval measured of it.
 
     `cosines` are one a phrasing, in the phrasings' order, -1 to 1; `cosine` is their maximum.
-    `bm25` is the keyword score, 0 where no word matched. Ranks count from 0; `keyword_rank` is None
-    outside the keyword leg.
+    `bm25` is the keyword score, 0 where no word matched. `embed_rank` counts from 0.
     """
 
     row: int
@@ -43,7 +42,6 @@ class Candidate:
     cosine: float
     embed_rank: int
     bm25: float
-    keyword_rank: int | None
     found_by: tuple[str, ...]
     card: Card
 
@@ -94,6 +92,10 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int:
         """Length of each vector."""
+
+    @property
+    def max_chars(self) -> int:
+        """Characters of a text it can take; what is longer has to be cut, and said to be."""
 
     async def embed(self, texts: Sequence[str], kind: TextKind, ledger: Ledger) -> npt.NDArray[np.float32]:
         """`(len(texts), dimension)` float32, L2-normalised, in order. Raises EmbeddingFailed."""

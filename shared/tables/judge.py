@@ -165,7 +165,7 @@ def candidates_of(found: Retrieved, pool: Pool, positions: Rows, tables: Tables)
     """What a judge is given of these positions, in their order: the card, and what retrieval measured."""
     rows = found.rows[positions].tolist()
     hits = tables.hits(rows)
-    ranks, keyword_ranks = _ranks(found.best[positions]), _ranks(found.keywords[positions])
+    ranks = _ranks(found.best[positions])
     return [
         Candidate(
             row=row,
@@ -174,11 +174,10 @@ def candidates_of(found: Retrieved, pool: Pool, positions: Rows, tables: Tables)
             cosine=float(found.best[position]),
             embed_rank=rank,
             bm25=float(found.keywords[position]),
-            keyword_rank=keyword_rank if found.keywords[position] > 0 else None,
             found_by=pool.found_by.get(position, ("embedding",)),
             card=card(hits[row].leaf),
         )
-        for row, position, rank, keyword_rank in zip(rows, positions.tolist(), ranks, keyword_ranks, strict=True)
+        for row, position, rank in zip(rows, positions.tolist(), ranks, strict=True)
     ]
 
 

@@ -6,6 +6,7 @@ validate → scope → phrasings → embed → scan → shape the pool → judge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,11 @@ from shared.tables.catalogs import Tables
 from shared.tables.judge import Asked, candidates_of, judge_pool, served, work
 from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
+from shared.tables.places import found as places_in
 from shared.tables.places import strip
 from shared.tables.pool import Pool, Retrieved, shape_pool
 from shared.tables.reply import Outcome, reply
 from shared.tables.scope import Scope, scope_of
-
-MAX_PHRASINGS = 8
-# The embedder reads no further; a longer text is cut here, and the reply says so.
-MAX_TEXT_CHARS = 8_000
 
 
 async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_url: str = "") -> dict[str, Any]:
@@ -39,7 +37,7 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
     scope = await work(lambda: scope_of(request, tables))
     if scope.empty:
         return reply(Outcome(request, scope), tables, ledger, base_url)
-    question, notices = phrase(request, settings)
+    question, notices = phrase(request, legs.embedder.max_chars, settings.strip_places)
     queries = await legs.embedder.embed(question.phrasings, "query", ledger)
     found, pool, dropped = await work(lambda: retrieve(question, queries, scope, tables))
     outcome = Outcome(request, scope, notices=(*notices, *dropped))
@@ -53,22 +51,32 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
     return await work(lambda: reply(outcome, tables, ledger, base_url))
 
 
-def phrase(request: SearchRequest, settings: Settings) -> tuple[Question, list[Notice]]:
-    """The caller's phrasings, then a place-stripped twin of each that names a place; at most 8 in all.
+def phrase(request: SearchRequest, max_chars: int, strip_places: bool = True) -> tuple[Question, list[Notice]]:
+    """The caller's phrasings, one to four, then a twin of each that names a place, without the place.
 
     Documents describe measures, not places: a place in the question pulls in whatever merely mentions it.
-    The text as asked stays beside its twin, so a place that belongs to the variable is not lost.
+    The text as asked stays beside its twin, so a place that belongs to the variable is not lost. Texts are read
+    up to `max_chars`, what the embedder can take.
     """
-    given = [text[:MAX_TEXT_CHARS] for text in request.query.phrasings]
-    twins = [strip(text) for text in given] if settings.strip_places else []
-    phrasings = list(dict.fromkeys([*given, *twins]))
-    notices = []
-    if any(len(text) > MAX_TEXT_CHARS for text in request.query.phrasings):
-        notices.append(notice("query_shortened", f"Texts are read up to {MAX_TEXT_CHARS} characters."))
-    if len(phrasings) > MAX_PHRASINGS:
-        notices.append(notice("phrasings_dropped", f"{MAX_PHRASINGS} phrasings are searched.", dropped=phrasings[8:]))
-    kept = phrasings[:MAX_PHRASINGS]
-    return Question(request.query.text, tuple(kept), tuple(text not in given for text in kept)), notices
+    given = list(dict.fromkeys(text[:max_chars] for text in request.query.phrasings))
+    twins = [strip(text) for text in given] if strip_places else []
+    added = [twin for twin in dict.fromkeys(twins) if twin not in given]
+    stripped = (*(False for _ in given), *(True for _ in added))
+    notices = [*_shortened(request, max_chars), *_places(given if added else [])]
+    return Question(request.query.text, (*given, *added), stripped), notices
+
+
+def _shortened(request: SearchRequest, max_chars: int) -> list[Notice]:
+    cut = sum(len(text) > max_chars for text in request.query.phrasings)
+    message = f"Texts are searched up to {max_chars} characters, what the embedder can take."
+    return [notice("query_shortened", message, texts=cut)] if cut else []
+
+
+def _places(given: Sequence[str]) -> list[Notice]:
+    """What the twins lack, so that a caller sees how a question was read."""
+    names = list(dict.fromkeys(name for text in given for name in places_in(text)))
+    message = f"The question was also searched without {', '.join(names)}: tables describe measures, not places."
+    return [notice("places_set_aside", message, places=names)] if names else []
 
 
 def keyword_texts(question: Question, strip_places: bool = True) -> list[str]:

@@ -100,6 +100,6 @@ def candidates(*titles: str, queries: tuple[str, ...] = (), description: str = "
 
 def candidate(row: int, card: Card) -> Candidate:
     return Candidate(
-        row=row, family="datacommons", cosines=(0.5,), cosine=0.5, embed_rank=row, bm25=0.0, keyword_rank=None,
+        row=row, family="datacommons", cosines=(0.5,), cosine=0.5, embed_rank=row, bm25=0.0,
         found_by=("embedding",), card=card,
     )  # fmt: skip

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
+from shared.contracts.notices import NoticeCode
 from shared.errors import AskbucketError, error_body
 from shared.settings import Settings
 
@@ -44,6 +46,15 @@ def test_settings_page_is_the_settings_table():
 def test_errors_page_has_every_error_with_its_status_and_word():
     code = {(str(e.status), f"`{e.code}`", e.error_code) for e in tree()}
     assert {tuple(row[:3]) for row in table("errors.md")} == code
+
+
+def test_notices_page_has_every_notice_that_a_reply_can_carry():
+    assert [row[0].strip("`") for row in table("notices.md")] == sorted(get_args(NoticeCode))
+
+
+def test_every_notice_is_made_somewhere():
+    code = "".join(path.read_text(encoding="utf-8") for path in (DOCS.parent / "shared").rglob("*.py"))
+    assert [name for name in get_args(NoticeCode) if f'notice("{name}"' not in code] == []
 
 
 def test_every_error_has_a_code_of_its_own_and_stands_in_the_tree_drawn_at_the_top():

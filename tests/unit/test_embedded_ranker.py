@@ -21,7 +21,7 @@ NEAR, FAR = 0.85, 0.5
 
 def candidate(row: int, title: str, cosine: float, *, bm25: float = 0.0, queries: Sequence[str] = ()) -> Candidate:
     card = Card(title, "", tuple(queries), "", "")
-    return Candidate(row, "census", (cosine,), cosine, row, bm25, None, ("embedding",), card)
+    return Candidate(row, "census", (cosine,), cosine, row, bm25, ("embedding",), card)
 
 
 def question(*texts: str) -> Question:
@@ -136,5 +136,5 @@ def test_words_lose_their_endings_and_stop_words():
 
 def _twice(one: Candidate, *cosines: float) -> Candidate:
     return Candidate(
-        one.row, one.family, cosines, max(cosines), 0, one.bm25, one.keyword_rank, one.found_by, one.card
+        one.row, one.family, cosines, max(cosines), 0, one.bm25, one.found_by, one.card
     )  # fmt: skip

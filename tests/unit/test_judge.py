@@ -125,7 +125,7 @@ def test_a_candidate_carries_its_card_and_what_retrieval_measured(tables):
     seen: list[Candidate] = []
     run(Strict(lambda c: seen.append(c) or 60.0), tables, NARROW)
     first = seen[0]
-    assert (first.row, first.family, first.embed_rank, first.keyword_rank) == (0, "dc", 0, None)
+    assert (first.row, first.family, first.embed_rank) == (0, "dc", 0)
     assert first.cosine == pytest.approx(0.7)
     assert (first.card.title, first.card.geography) == (
         "L000",

@@ -12,7 +12,7 @@ CARD = Card("t", "", (), "", "")
 
 
 def scored(family: str, score: float, rank: int = 0):
-    return Candidate(rank, family, (0.5,), 0.5, rank, 0.0, None, ("embedding",), CARD), score
+    return Candidate(rank, family, (0.5,), 0.5, rank, 0.0, ("embedding",), CARD), score
 
 
 def shape(results):

@@ -191,7 +191,7 @@ def test_a_page_size_out_of_range_is_clamped_and_the_reply_says_so(ask):
 @pytest.mark.parametrize("poison", [np.nan, 0.0, 9.0])
 def test_R05_a_document_without_a_usable_vector_is_left_out_of_every_reply_and_counted(two, tables, poison):
     request = parse_search({"query": {"text": "number of women"}, "sources": ["datacommons"]})
-    question, _ = phrase(request, two)
+    question, _ = phrase(request, 2_000)
     queries = anyio.run(tables.legs.embedder.embed, question.phrasings, "query", Ledger())
     array = np.array(tables.legs.vectors[0].array)
     array[1] = poison
@@ -204,7 +204,15 @@ def test_R05_a_document_without_a_usable_vector_is_left_out_of_every_reply_and_c
 
 
 def test_a_long_text_is_cut_and_the_reply_says_so(ask):
-    assert "query_shortened" in codes(ask("people " * 1_500, rerank=False))
+    [said] = [each for each in ask("people " * 300, rerank=False)["notices"] if each["code"] == "query_shortened"]
+    assert said["texts"] == 1
+    assert "query_shortened" not in codes(ask("people " * 280, rerank=False))
+
+
+def test_places_that_a_twin_of_the_question_lacks_are_named(ask):
+    [said] = [each for each in ask("number of people in India")["notices"] if each["code"] == "places_set_aside"]
+    assert said["places"] == ["India"]
+    assert "places_set_aside" not in codes(ask("number of people"))
 
 
 def test_exact_lookups_read_every_catalog_widest_coverage_first(tables):
