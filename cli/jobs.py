@@ -96,7 +96,9 @@ def _add_release_verbs(verbs: Parsers) -> None:
 
 
 def _add_bucket(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bucket", metavar="URL", help="where releases lie, file:///…; default: BUCKET_URL")
+    parser.add_argument(
+        "--bucket", metavar="URL", help="where releases lie: file:///…, gs://… or s3://…; default: BUCKET_URL"
+    )
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
@@ -268,7 +270,7 @@ def _bucket(args: argparse.Namespace) -> Bucket:
 
 def _bucket_url(url: str) -> str:
     if not url:
-        raise SettingsError("no bucket: give --bucket file:///… or set BUCKET_URL")
+        raise SettingsError("no bucket: give --bucket file:///…, gs://… or s3://…, or set BUCKET_URL")
     return url
 
 

@@ -168,6 +168,7 @@ class Settings:
     verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.")
 
     max_body_bytes: int = _setting("AGENT_FINDER_MAX_BODY", 65_536, "Largest request body; a larger one is a 413.")
+    body_timeout_s: float = _setting("BODY_TIMEOUT", 10.0, "How long a body may pause; then the request is a 400.")
     max_uri_bytes: int = _setting("MAX_URI_BYTES", 8_192, "Longest path and query string; a longer one is a 414.")
     query_timeout_s: float = _setting(
         "AGENT_FINDER_QUERY_TIMEOUT", 100.0, "Deadline of a search, under the platform's own."
@@ -208,13 +209,20 @@ class Settings:
         given = {}
         for row in fields(cls):
             name = row.metadata["name"]
-            if name in source:
+            if source.get(name) or (name in source and not isinstance(row.default, str)):
                 try:
                     given[row.name] = row.metadata["parse"](source[name])
                 except ValueError as error:
                     shown = "(secret)" if row.metadata["secret"] else repr(source[name])
                     raise SettingsError(f"{name}={shown}: {error}") from error
         return cls(**given)
+
+
+def without_userinfo(url: str) -> str:
+    """A URL as it may be shown: what stands before an `@` in its address could be a password."""
+    scheme, separator, rest = url.partition("://")
+    address, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{address.rpartition('@')[2]}{slash}{path}"
 
 
 def threads_or_cores(threads: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.settings import Settings, without_userinfo
 
 
 class Bucket(Protocol):
@@ -73,4 +73,4 @@ def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
         from shared.bucket.s3 import S3Bucket
 
         return S3Bucket(url, settings)
-    raise SettingsError(f"BUCKET_URL={url!r}: expected gs://…, s3://… or file:///…")
+    raise SettingsError(f"bucket URL {without_userinfo(url)!r}: expected gs://…, s3://… or file:///…")

@@ -168,7 +168,7 @@ def _mounts() -> str:
 def _folder(url: str) -> Path:
     path = unquote(url.removeprefix("file://").removeprefix("localhost"))
     if not url.startswith("file://") or not path.startswith("/") or "\x00" in path:
-        raise SettingsError(f"BUCKET_URL={url!r}: expected file:///absolute/path")
+        raise SettingsError(f"bucket URL {url!r}: expected file:///absolute/path")
     return Path(path)
 
 

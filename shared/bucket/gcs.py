@@ -1,7 +1,8 @@
 """Google Cloud Storage: `gs://bucket/folder`.
 
-Every read goes over httpx (gcs_reads). google-cloud-storage is imported at the first write or listing, google-auth
-for credentials that are not the metadata server's: neither by a function that serves from the cloud.
+Every read goes over plain HTTP connections (gcs_reads). google-cloud-storage is imported at the first write or
+listing, google-auth for credentials that are not the metadata server's: neither by a function that serves from
+the cloud.
 """
 
 from __future__ import annotations
@@ -206,10 +207,12 @@ def _endpoint(host: str) -> str:
 def _new_client(emulator: str) -> Any:
     from google.cloud import storage
 
+    endpoint = {"client_options": {"api_endpoint": emulator}, "use_auth_w_custom_endpoint": False}
     with _failures("", "opened"):
-        if emulator:
-            return storage.Client(client_options={"api_endpoint": emulator}, use_auth_w_custom_endpoint=False)
-        return storage.Client()
+        client = storage.Client(**(endpoint if emulator else {}))
+    # Its cache of bucket metadata, for tracing that we do not use, asks for the bucket in threads nobody ends.
+    client._bucket_metadata_cache = None
+    return client
 
 
 @contextmanager

@@ -1,25 +1,24 @@
-"""Reading from Cloud Storage as a function does it: its JSON interface over httpx, and no SDK.
+"""Reading from Cloud Storage as a function does it: its JSON interface over the standard library's client, and no SDK.
 
-Measured: importing google-cloud-storage takes 0.5 s of a cold start, httpx 0.1 s. A pool of connections belongs to
-the process that made it; after a fork the child makes its own.
+Measured: importing google-cloud-storage takes 0.5 s of a cold start, httpx 0.1 s, this nothing. A pool of
+connections belongs to the process that made it; after a fork the child makes its own.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import http.client
 import json
 import os
 import re
+import select
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
-from urllib.parse import quote
-
-import httpx
+from urllib.parse import quote, urlencode, urlsplit
 
 from shared.bucket.remote import (
     Address,
@@ -40,6 +39,8 @@ PUBLIC_ENDPOINT = "https://storage.googleapis.com"
 # More than the ranges one download has under way (release.cache), and room for what else is read meanwhile.
 _CONNECTIONS = 16
 _KEEP_S = 30.0
+# As much as the socket has, up to what still fits into a core's cache: with 1 MiB it took twice as long.
+_PIECE_BYTES = 1 << 18
 # A token is replaced this long before it ends, so that none ends on its way. The metadata server hands out a
 # new one 300 s before the old one ends.
 _TOKEN_MARGIN_S = 60.0
@@ -48,49 +49,113 @@ _TOKEN_PATH = "/computeMetadata/v1/instance/service-accounts/default/token"  # n
 Authorize = Callable[[], Mapping[str, str]]
 
 
+class Answer:
+    """The answer to a GET; its body is read as it arrives."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+        self.status_code = response.status
+        self.headers: Mapping[str, str] = response.headers  # type: ignore[assignment]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the body was read to its announced end."""
+        return self._response.isclosed()
+
+    def iter_raw(self) -> Iterator[bytes]:
+        """The body in pieces as they arrive. Raises TransientError where it ends too early."""
+        while piece := self._response.read1(_PIECE_BYTES):
+            yield piece
+        if self._response.length:
+            raise TransientError("storage sent less than it announced")
+        self._response.close()  # or the connection would not take another request
+
+    def read(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.iter_raw())
+
+
 class Pool:
-    """The HTTP connections of this process."""
+    """The HTTP connections of this process, over the standard library's client.
+
+    Measured on two cores, 407 MB in eight ranges: 0.3 s of processor time, where httpx took 0.7 for pieces of 64 KiB.
+    """
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
         self._lock = threading.Lock()
-        self._client: httpx.Client | None = None
+        self._idle: dict[tuple[str, str], list[tuple[float, http.client.HTTPConnection]]] = {}
         self._pid = 0
 
     @contextmanager
-    def get(self, url: str, headers: Mapping[str, str], params: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def get(self, url: str, headers: Mapping[str, str], params: Mapping[str, str]) -> Iterator[Answer]:
         """The answer to a GET, its body not yet read. No redirect is followed. Raises TransientError."""
+        parts = urlsplit(url)
+        where = (parts.scheme, parts.netloc)
+        connection = self._take(where)
+        kept = False
         try:
-            with self._connected().stream("GET", url, headers=dict(headers), params=dict(params)) as response:
-                yield response
-        except httpx.TimeoutException as error:
+            if connection.sock is None:
+                self._connect(connection)
+            query = f"?{urlencode(params)}" if params else ""
+            connection.request("GET", parts.path + query, None, dict(headers))
+            answer = Answer(connection.getresponse())
+            yield answer
+            kept = answer.complete and connection.sock is not None
+        except TimeoutError as error:
             raise TransientError("storage did not answer in time") from error
-        except httpx.ConnectError as error:
-            raise TransientError("storage cannot be reached") from error
-        except httpx.TransportError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise TransientError("the connection broke") from error
+        finally:
+            if kept:
+                self._give_back(where, connection)
+            else:
+                connection.close()
 
     def close(self) -> None:
         """Close the connections of this process. A later read opens new ones."""
         with self._lock:
-            if self._client is not None and self._pid == os.getpid():
-                self._client.close()
-            self._client = None
+            idle, self._idle = self._idle, {}
+            own = self._pid == os.getpid()
+        if own:
+            for _, connection in (each for kept in idle.values() for each in kept):
+                connection.close()
 
-    def _connected(self) -> httpx.Client:
+    def _take(self, where: tuple[str, str]) -> http.client.HTTPConnection:
+        """A connection that is open and idle, else a new one."""
         with self._lock:
-            if self._client is None or self._pid != os.getpid():
-                self._client, self._pid = self._new(), os.getpid()
-            return self._client
+            if self._pid != os.getpid():
+                self._idle, self._pid = {}, os.getpid()
+            kept = self._idle.get(where, [])
+            while kept:
+                since, connection = kept.pop()
+                if time.monotonic() - since < _KEEP_S and not _ended(connection):
+                    return connection
+                connection.close()
+        kind = http.client.HTTPSConnection if where[0] == "https" else http.client.HTTPConnection
+        return kind(where[1], timeout=self._patience.connect_s)
 
-    def _new(self) -> httpx.Client:
-        silence_s = self._patience.silence_s
-        timeout = httpx.Timeout(silence_s, connect=self._patience.connect_s)
-        limits = httpx.Limits(max_connections=_CONNECTIONS, keepalive_expiry=_KEEP_S)
-        # trust_env: what the environment says about proxies and passwords is for others.
-        client = httpx.Client(timeout=timeout, limits=limits, trust_env=False)
-        weakref.finalize(self, client.close).atexit = False
-        return client
+    def _connect(self, connection: http.client.HTTPConnection) -> None:
+        try:
+            connection.connect()
+        except OSError as error:
+            raise TransientError("storage cannot be reached") from error
+        connection.sock.settimeout(self._patience.silence_s)
+
+    def _give_back(self, where: tuple[str, str], connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            kept = self._idle.setdefault(where, [])
+            if len(kept) < _CONNECTIONS:
+                kept.append((time.monotonic(), connection))
+                return
+        connection.close()
+
+
+def _ended(connection: http.client.HTTPConnection) -> bool:
+    """Whether the server closed an idle connection, which makes it readable."""
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class MetadataTokens:
@@ -184,20 +249,18 @@ class Reader:
         if answered < min(end, total):
             raise TransientError("storage sent less than was asked for")
 
-    def _media(
-        self, key: str, headers: Mapping[str, str], params: Mapping[str, str]
-    ) -> AbstractContextManager[httpx.Response]:
+    def _media(self, key: str, headers: Mapping[str, str], params: Mapping[str, str]) -> AbstractContextManager[Answer]:
         return self._get(f"/download{self._objects}", key, headers, {"alt": "media", **params})
 
     def _get(
         self, path: str, key: str, headers: Mapping[str, str], params: Mapping[str, str]
-    ) -> AbstractContextManager[httpx.Response]:
+    ) -> AbstractContextManager[Answer]:
         url = f"{self._endpoint}{path}{quote(self._where.name(key), safe='')}"
         # identity: a range counts the bytes that were stored, not those of another encoding.
         return self._pool.get(url, {"Accept-Encoding": "identity", **self._authorize(), **headers}, params)
 
 
-def _check(response: httpx.Response, key: str, expected: int) -> None:
+def _check(response: Answer, key: str, expected: int) -> None:
     """Raises TransientError or BucketError for another status than the expected one."""
     status = response.status_code
     if is_transient(status):
@@ -215,7 +278,7 @@ def _check_digest(data: bytes, header: str) -> None:
         raise TransientError("storage sent other bytes than it announced")
 
 
-def _json(response: httpx.Response) -> Mapping[str, Any]:
+def _json(response: Answer) -> Mapping[str, Any]:
     try:
         found = json.loads(response.read())
     except ValueError as error:

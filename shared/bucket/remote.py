@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed, SettingsError
+from shared.settings import without_userinfo
 
 T = TypeVar("T")
 
@@ -61,7 +62,9 @@ class Address:
         bucket, _, folder = url.removeprefix(f"{scheme}://").partition("/")
         folder = folder.rstrip("/")
         if not url.startswith(f"{scheme}://") or not _BUCKET.fullmatch(bucket) or (folder and not _is_key(folder)):
-            raise SettingsError(f"BUCKET_URL={url!r}: expected {scheme}://bucket or {scheme}://bucket/folder")
+            raise SettingsError(
+                f"bucket URL {without_userinfo(url)!r}: expected {scheme}://bucket or {scheme}://bucket/folder"
+            )
         return cls(bucket, f"{folder}/" if folder else "")
 
     def name(self, key: str) -> str:

@@ -14,6 +14,7 @@ NoticeCode = Literal[
     "source_failed",
     "source_not_scored",
     "vector_unusable",
+    "verdicts_missing",
     "verdicts_skipped",
     "widening_stopped",
 ]

@@ -15,7 +15,7 @@ import flask
 from werkzeug.exceptions import ClientDisconnected
 
 from shared.edge import log
-from shared.edge.body import parse_object, read_body
+from shared.edge.body import parse_object, patience, read_body
 from shared.edge.call import Call, Query
 from shared.edge.counters import Counters
 from shared.edge.process import Hosted
@@ -125,7 +125,8 @@ class App(Generic[T]):
 
     def _body(self, request: flask.Request) -> bytes:
         try:
-            return read_body(request.stream, request.content_length, self._settings.max_body_bytes)
+            with patience(request.environ.get("gunicorn.socket"), self._settings.body_timeout_s):
+                return read_body(request.stream, request.content_length, self._settings.max_body_bytes)
         except ClientDisconnected as error:
             raise RequestError("The body ended early") from error
 

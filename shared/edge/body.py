@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from socket import socket
 from typing import IO, Any
 
 from shared.errors import PayloadTooLarge, RequestError
@@ -25,6 +27,23 @@ def read_body(stream: IO[bytes], declared_bytes: int | None, limit_bytes: int) -
         _drain(stream, DRAIN_BYTES)
         raise _too_large(limit_bytes)
     return body
+
+
+@contextmanager
+def patience(connection: socket | None, seconds: float) -> Iterator[None]:
+    """Wait no longer than this for the next piece of a body, where the server shows us its socket.
+
+    Without it a client that sends half a body and then nothing holds a thread for as long as it likes.
+    """
+    if connection is None:
+        yield
+        return
+    before = connection.gettimeout()
+    connection.settimeout(seconds)
+    try:
+        yield
+    finally:
+        connection.settimeout(before)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
@@ -91,8 +110,9 @@ def _too_large(limit_bytes: int) -> PayloadTooLarge:
 
 
 def _drain(stream: IO[bytes], most_bytes: int) -> None:
-    for _ in _chunks(stream, most_bytes):
-        pass
+    with suppress(RequestError):  # what could not be read is not wanted either
+        for _ in _chunks(stream, most_bytes):
+            pass
 
 
 def _chunks(stream: IO[bytes], most_bytes: int) -> Iterator[bytes]:
@@ -100,7 +120,9 @@ def _chunks(stream: IO[bytes], most_bytes: int) -> Iterator[bytes]:
     while left > 0:
         try:
             chunk = stream.read(min(CHUNK_BYTES, left))
-        except OSError as error:
+        except TimeoutError as error:
+            raise RequestError("The body did not arrive in time") from error
+        except Exception as error:
             raise RequestError("The body could not be read") from error
         if not chunk:
             return

@@ -230,9 +230,8 @@ def _source_rows(leaves: Sequence[Leaf], sources: Sequence[Source]) -> Iterator[
 
 def _variable_rows(leaves: Sequence[Leaf]) -> Iterator[tuple[Any, ...]]:
     for row, leaf in enumerate(leaves):
-        variable = leaf.front_matter.get("variable")
-        if isinstance(variable, str) and variable:
-            yield (variable, row, *coverage(leaf.front_matter.get("coverage")))
+        if leaf.code:
+            yield (leaf.code, row, *coverage(leaf.front_matter.get("coverage")))
 
 
 def _quantity_rows(leaves: Sequence[Leaf]) -> list[tuple[Any, ...]]:

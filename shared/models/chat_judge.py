@@ -7,7 +7,6 @@ request: a record that imitates them does not know the word.
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -189,7 +188,7 @@ def _verdict(item: object, cards: int) -> Verdict | None:
     match item:
         case {"i": index, "score": score} if type(index) is int and 0 <= index < cards:
             # The exact type: True is an int to isinstance, and "80" is no number.
-            if type(score) in (int, float) and math.isfinite(score) and 0 <= score <= 100:
+            if type(score) in (int, float) and 0 <= score <= 100:
                 return Verdict(index, float(score))
     return None
 

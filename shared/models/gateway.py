@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from shared.errors import SettingsError
 from shared.models.caches import Cache
 from shared.models.retry import Pace
-from shared.settings import Settings
+from shared.settings import Settings, without_userinfo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,4 +86,4 @@ def _check_address(url: str) -> None:
     except ValueError:
         fits = False
     if not fits or parts.query or parts.fragment or parts.username is not None:
-        raise SettingsError(f"OPENROUTER_BASE_URL={url!r}: must be an http or https address")
+        raise SettingsError(f"OPENROUTER_BASE_URL={without_userinfo(url)!r}: must be an http or https address")

@@ -29,6 +29,9 @@ from shared.models.spend import Spend
 from shared.settings import Settings
 
 TARGET = "openrouter"
+# What one call can at the most have used; a report above is a fault of the gateway's, and would fill a day's budget.
+_MOST_TOKENS = 10_000_000
+_MOST_DOLLARS = 100.0
 EMBEDDINGS = "/embeddings"
 CHAT = "/chat/completions"
 
@@ -219,7 +222,7 @@ class OpenRouterClient:
             _decode(content) if len(content) < LARGE_REPLY_BYTES else await anyio.to_thread.run_sync(_decode, content)
         )
         if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
-            raise _refused(_count(reply["error"].get("code")), headers)
+            raise _refused(_status(reply["error"].get("code")), headers)
         return reply
 
     async def _send(self, path: str, body: Json) -> tuple[int, Mapping[str, str], bytes]:
@@ -296,6 +299,11 @@ def _refused(status: int, headers: Mapping[str, str]) -> AttemptFailed:
     return AttemptFailed(outcome, said, is_retried(status) or not status, headers)
 
 
+def _status(code: object) -> int:
+    """An error's code where it is an HTTP status, else 0."""
+    return code if type(code) is int and 100 <= code <= 599 else 0
+
+
 def _decode(content: bytes) -> Json:
     """The reply as a JSON object. HTML, half a reply or other bytes are a fault on the way: another attempt may do."""
     try:
@@ -316,11 +324,12 @@ def _completion(reply: Json) -> Completion:
 
 
 def _count(value: object) -> int:
-    return value if type(value) is int and value >= 0 else 0
+    """A number of tokens as reported; 0 for what no call can have used."""
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else 0
 
 
 def _dollars(value: object) -> float | None:
-    """A cost as reported, or None: a bool, a text, NaN or less than nothing is no cost."""
-    if type(value) not in (int, float) or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
+    """A cost as reported, or None: a bool, a text, NaN or what no call can have cost is no cost."""
+    if type(value) not in (int, float) or not 0 <= value <= _MOST_DOLLARS:  # type: ignore[operator]
         return None
     return float(value)  # type: ignore[arg-type]

@@ -41,6 +41,7 @@ _LINE = 50.0
 # A published code: one chunk with a digit, an underscore, a hump or two dots. Its words say nothing of a card.
 _CODE = re.compile(r"(?=\S{4,}$)(?:\S*\d\S*[A-Za-z_]|\S*[A-Za-z_]\S*\d|\S+_\S|\S+[a-z][A-Z]|\S+[./|]\S+[./|]\S)\S*")
 _CODE_SCORE = 90.0
+_LONGEST_CODE = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,9 @@ def score(gate: float, below: float, span: float) -> float:
 
 def is_code(question: Question) -> bool:
     """Whether the whole question is one published code, such as DP03_0062E or NY.GDP.MKTP.CD."""
-    return len(question.phrasings) == 1 and _CODE.fullmatch(question.phrasings[0]) is not None
+    if len(question.phrasings) != 1 or len(question.phrasings[0]) > _LONGEST_CODE:
+        return False
+    return _CODE.fullmatch(question.phrasings[0]) is not None
 
 
 def _by_keyword(candidates: Sequence[Candidate]) -> list[float]:

@@ -11,6 +11,8 @@ from email.utils import parsedate_to_datetime
 LONGEST_BACK_OFF_S = 30.0
 # A gateway that asks for more is believed, but not waited for: the caller is told instead.
 LONGEST_WAIT_S = 60.0
+# And nobody is told to come back later than tomorrow.
+_LONGEST_ASKED_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,11 @@ def _seconds(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) and value >= 0 else None
+    return min(value, _LONGEST_ASKED_S) if 0 <= value < math.inf else None
 
 
 def _until(date: str, now: float) -> float | None:
     try:
-        return max(0.0, parsedate_to_datetime(date).timestamp() - now)
+        return min(max(0.0, parsedate_to_datetime(date).timestamp() - now), _LONGEST_ASKED_S)
     except (ValueError, OverflowError):
         return None

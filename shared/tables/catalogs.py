@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,13 +150,20 @@ def open_tables(settings: Settings, models: Models | None = None, progress: Prog
     roles = _SEARCH_ROLES if models else _EXACT_ROLES
     with ThreadPoolExecutor(len(mounted)) as pool:
         releases = list(pool.map(lambda mount: _fetch(mount, settings, roles, progress), mounted))
-    catalogs = _opened(mounted, releases)
-    combine(catalogs)
+    with ExitStack() as opened:
+        catalogs = _opened(mounted, releases, opened)
+        combine(catalogs)
+        tables = Tables(settings, catalogs, _legs(settings, catalogs, models))
+        opened.pop_all()  # what is served stays open; what was refused was closed on the way out
+    return tables
+
+
+def _legs(settings: Settings, catalogs: Sequence[Catalog], models: Models | None) -> Legs | None:
     if models is None:
-        return Tables(settings, catalogs, None)
+        return None
     from shared.tables.legs import open_legs
 
-    return Tables(settings, catalogs, open_legs(settings, catalogs, models))
+    return open_legs(settings, catalogs, models)
 
 
 def mounts(settings: Settings) -> tuple[Mount, ...]:
@@ -174,7 +182,14 @@ def mounts(settings: Settings) -> tuple[Mount, ...]:
             raise SettingsError(f"ARD_CATALOGS names {name!r} twice")
         pointer_key(name)
         names[name] = url or settings.bucket_url
-    return tuple(Mount(name, open_bucket(url, settings)) for name, url in names.items())
+    return tuple(Mount(name, _bucket(name, url, settings)) for name, url in names.items())
+
+
+def _bucket(name: str, url: str, settings: Settings) -> Bucket:
+    try:
+        return open_bucket(url, settings)
+    except SettingsError as error:
+        raise SettingsError(f"{'BUCKET_URL' if name == BUILT_IN else 'ARD_CATALOGS'}: {error.message}") from error
 
 
 def combine(catalogs: Sequence[Catalog]) -> None:
@@ -190,10 +205,12 @@ def _fetch(mount: Mount, settings: Settings, roles: Sequence[str], progress: Pro
     return fetch(mount.bucket, mount.name, roles, Path(settings.cache_dir), progress, kind="tables")
 
 
-def _opened(mounted: Sequence[Mount], releases: Sequence[Release]) -> tuple[Catalog, ...]:
+def _opened(mounted: Sequence[Mount], releases: Sequence[Release], opened: ExitStack) -> tuple[Catalog, ...]:
     catalogs: list[Catalog] = []
+    for release in releases:
+        opened.callback(release.close)
     for mount, release in zip(mounted, releases, strict=True):
-        records = Records(release.paths["records"])
+        records = opened.enter_context(closing(Records(release.paths["records"])))
         records.check(release.manifest.rows)
         first = catalogs[-1].first_row + catalogs[-1].rows if catalogs else 0
         catalogs.append(Catalog(mount, release, records, records.sources(), first))

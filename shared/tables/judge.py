@@ -58,6 +58,9 @@ class Judged:
         if judgement.skipped:
             message = "Some of the judge's verdicts could not be read and were skipped."
             self.notices.append(notice("verdicts_skipped", message, verdicts=judgement.skipped))
+        if candidates and not judgement.verdicts:
+            message = "The judge gave no verdict on any of these candidates."
+            self.notices.append(notice("verdicts_missing", message, candidates=len(candidates)))
 
 
 async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -> Judged:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from shared.contracts.tables import FILTER_KEYS, MAX_SOURCES, MAX_TEXTS, SearchQuery, SearchRequest
@@ -16,6 +16,8 @@ from shared.errors import RequestError
 T = TypeVar("T")
 
 _FEDERATION = ("auto", "referrals", "none")
+# No script puts more marks on one letter.
+_MOST_MARKS = 12
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -129,15 +131,20 @@ def _names(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _normal(text: str) -> str:
-    return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
+    """NFC of what can be seen. Putting marks in order takes quadratic time, so no character keeps more than a few."""
+    return unicodedata.normalize("NFC", "".join(_seen(text)))
 
 
-def _visible(character: str) -> str:
+def _seen(text: str) -> Iterator[str]:
     """A control character separates words, a zero-width or half one is nothing at all."""
-    category = unicodedata.category(character)
-    if category in {"Cc", "Zl", "Zp"}:
-        return " "
-    return "" if category in {"Cf", "Cs"} else character
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        category = unicodedata.category(character)
+        if category in {"Cc", "Zl", "Zp"}:
+            yield " "
+        elif category not in {"Cf", "Cs"} and marks <= _MOST_MARKS:
+            yield character
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -309,7 +309,7 @@ def test_a_bucket_opened_before_a_fork_serves_the_child(bucket: Bucket) -> None:
      "s3://", "s3://name/.hidden", "s3:///name", "https://name", "name"],
 )  # fmt: skip
 def test_a_url_that_names_no_bucket_is_refused(url: str) -> None:
-    with pytest.raises(SettingsError, match="BUCKET_URL"):
+    with pytest.raises(SettingsError, match="bucket URL"):
         open_bucket(url, Settings())
 
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from wire import Answer, Service
+from wire import Answer, Service, serving
 
 LIMIT = 65_536
 GOOD = {"query": {"text": "median household income"}}
@@ -260,3 +260,35 @@ def test_Q08_a_page_size_in_a_query_string_that_is_no_integer_is_a_400(gateway: 
 
 def test_a_uri_over_the_limit_is_a_414(gateway: Service) -> None:
     refusal(gateway.get("/variable?id=" + "x" * 200_000), 414, "uri_too_long")
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [b"zz\r\n{}\r\n0\r\n\r\n", b"-5\r\n{}\r\n0\r\n\r\n", b"2\r\n{}XX0\r\n\r\n"],
+    ids=["no-number", "negative", "no-line-end"],
+)
+def test_Q02_a_malformed_chunked_body_is_a_400(gateway: Service, chunks: bytes) -> None:
+    head = b"POST /search HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert raw(gateway, head + chunks).startswith(b"HTTP/1.1 400 ")
+
+
+def test_Q02_a_body_that_stops_half_way_is_a_400_and_frees_its_thread(tiny_bucket: str) -> None:
+    head = b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"
+    with serving(tiny_bucket, {"BODY_TIMEOUT": "0.2"}) as service:
+        answer = raw(service, head)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"did not arrive in time" in answer
+        assert service.get("/health").status == 200
+
+
+def test_Q02_a_413_does_not_wait_for_bytes_that_never_come(tiny_bucket: str) -> None:
+    head = b"POST /search HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n\r\n1234567"
+    with serving(tiny_bucket, {"BODY_TIMEOUT": "0.2"}) as service:
+        assert raw(service, head).startswith(b"HTTP/1.1 413 ")
+
+
+def raw(service: Service, request: bytes) -> bytes:
+    """What comes back for these bytes, until the server closes or says no more for a moment."""
+    with socket.create_connection(service.address, timeout=10) as connection:
+        connection.sendall(request)
+        return connection.recv(65_536)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes.openrouter import KEY, Fault, OpenRouter, Seen, content, ranked, status
+from fakes.openrouter import KEY, Fault, OpenRouter, Seen, content, edited, ranked, status
 from wire import ROOT, Service, deployed, function
 
 from cli.main import main
@@ -216,6 +216,26 @@ def test_M04_verdicts_that_cannot_be_read_are_counted(production: Service, fake:
         asked = exchange(production, fake, sources=["worldbank"])
     assert [each["verdicts"] for each in asked.reply["notices"] if each["code"] == "verdicts_skipped"] == [3]
     assert len(asked.reply["results"]) == 1
+
+
+def test_M04_numbers_beyond_all_measure_are_no_verdict_and_no_cost(production: Service, fake: OpenRouter):
+    items = f'{{"ranked": [{{"i": 0, "score": {10**400}}}, {{"i": 1, "score": 80}}]}}'
+
+    def spent(reply: dict[str, Any]) -> None:
+        reply["choices"][0]["message"]["content"] = items
+        reply["usage"] = {"prompt_tokens": 10**400, "completion_tokens": 1, "cost": 10**400}
+
+    with failing(fake, edited(spent), when=chat):
+        asked = exchange(production, fake, sources=["worldbank"])
+    assert [each["verdicts"] for each in asked.reply["notices"] if each["code"] == "verdicts_skipped"] == [1]
+    assert asked.reply["usage"]["cost_usd"] < 1
+
+
+def test_M03_a_judge_that_gives_no_verdict_at_all_is_told(production: Service, fake: OpenRouter):
+    with failing(fake, ranked([]), when=chat):
+        asked = exchange(production, fake, sources=["worldbank"])
+    assert asked.reply["eligibility"]["status"] == "no_match"
+    assert "verdicts_missing" in {each["code"] for each in asked.reply["notices"]}
 
 
 def test_M07_where_nothing_qualifies_the_reply_is_no_match_with_the_best_score(production: Service, fake: OpenRouter):

@@ -11,7 +11,8 @@ import pytest
 from wire import ROOT, Service
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```\n(.*?)```", README, re.DOTALL)
+# Fences with a language hold files, those without hold what is typed and what is answered.
+BLOCKS = re.findall(r"```\n(.*?)```", re.sub(r"```\w+\n.*?```", "", README, flags=re.DOTALL), re.DOTALL)
 COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ ")]
 
 
@@ -28,7 +29,7 @@ def test_the_two_commands_are_targets_of_the_makefile():
     assert {line.removeprefix("make ") for line in BLOCKS[0].splitlines()} == {"demo", "test"} <= set(targets)
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if "DIR" not in each and "serve" not in each])
+@pytest.mark.parametrize("command", [each for each in COMMANDS if "mine" not in each])
 def test_a_command_that_asks_the_demo_gets_an_answer(command: str, demo_gateway: Service):
     local = command.replace("http://127.0.0.1:8080", demo_gateway.url)
     done = run(f"{local} --url {demo_gateway.url}" if "askbucket search" in command else local)
@@ -46,12 +47,17 @@ def test_the_answer_shown_is_the_answer_given(demo_gateway: Service):
     assert plain[0] == plain[1]
 
 
-def test_a_folder_of_leaves_becomes_a_release_as_the_readme_says(tmp_path: Path):
+def test_the_two_files_shown_become_a_release_as_the_readme_says(tmp_path: Path):
+    shown = re.findall(r"`mine/(\S+\.md)`:\n\n```markdown\n(.*?)```", README, re.DOTALL)
+    assert len(shown) == 2
+    for name, text in shown:
+        (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mine" / name).write_text(text, encoding="utf-8")
     [command] = [each for each in COMMANDS if "build tables" in each]
-    leaves = ROOT / "tests" / "fixtures" / "tiny"
-    done = run(command.replace("DIR", str(leaves)).replace("file:///srv/askbucket", (tmp_path / "b").as_uri()))
+    done = run(command.replace("mine ", f"{tmp_path}/mine ").replace("$PWD/var", str(tmp_path / "var")))
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "b" / "built-in" / "current.json").exists()
+    assert "1 rows" in done.stdout
+    assert (tmp_path / "var" / "mine" / "built-in" / "current.json").exists()
 
 
 def test_every_page_the_readme_names_is_there():

@@ -232,7 +232,7 @@ def test_a_link_out_of_the_folder_is_refused(bucket: Bucket, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("url", ["file://", "file://relative/path", "file:///a\x00b", "ftp://host/a", "/plain/path"])
 def test_a_url_that_names_no_folder_is_refused(url: str) -> None:
-    with pytest.raises(SettingsError, match="BUCKET_URL"):
+    with pytest.raises(SettingsError, match="bucket URL"):
         open_bucket(url)
 
 

@@ -38,7 +38,7 @@ WRAPPERS = {
     "numkong": {"shared/index/scan.py"},
     "sqlite3": {"shared/index/records.py"},
     "flask": {"shared/edge"},
-    "httpx": {"shared/models/openrouter.py", "shared/bucket/gcs"},
+    "httpx": {"shared/models/openrouter.py"},
     "google": {"shared/bucket/gcs"},
     "boto3": {"shared/bucket/s3.py"},
     "botocore": {"shared/bucket/s3.py"},

@@ -56,7 +56,7 @@ def test_documents_of_a_variable_carry_their_coverage(write):
         "variable": "Count_Person",
         "coverage": {"places": 9, "levels": ["country"], "dates": {"first": "1990", "last": "2020"}},
     }
-    records = write(leaf("a", front_matter={"variable": "Count_Person"}), leaf("b", front_matter=wide), leaf("c"))
+    records = write(leaf("a", code="Count_Person"), leaf("b", code="Count_Person", front_matter=wide), leaf("c"))
     found = {row: width for width, _, row in records.rows_of_variable("Count_Person")}
     assert found == {0: (0, 0, 0), 1: (9, 1, 31 * 372 - 1)}
     assert records.rows_of_variable("count_person") == []

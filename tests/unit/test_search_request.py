@@ -78,6 +78,13 @@ def test_Q06_any_text_is_taken_or_refused_in_one_sentence(text):
         assert parse_search(query(text=cleaned)).query.text == cleaned
 
 
+def test_Q06_a_flood_of_combining_marks_is_thinned_before_it_is_put_in_order():
+    flooded = "a" + "\u0345" * 16_000 + "\u0334" * 16_000
+    assert len(parse_search(query(text=flooded)).query.text) <= 13
+    assert parse_search(query(text="cafe\u200b\u0301")).query.text == "café"
+    assert parse_search(query(text="Việt Nam")).query.text == "Việt Nam"
+
+
 @pytest.mark.parametrize("texts", [[], ["a", "b", "c", "d", "e"], "gdp", {"a": 1}, 3])
 def test_Q07_texts_are_one_to_four(texts):
     with pytest.raises(RequestError, match=r"^query\.texts must be a list of 1 to 4 non-empty strings$"):

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.settings import Settings, without_userinfo
 
 
 def test_an_empty_environment_gives_every_default():
@@ -40,6 +40,16 @@ def test_each_setting_is_read_from_its_own_name(row):
 def test_a_value_that_cannot_be_read_names_the_variable_and_the_value(name, value):
     with pytest.raises(SettingsError, match=rf"^{name}={value!r}: "):
         Settings.from_env({name: value})
+
+
+def test_an_empty_text_is_the_default():
+    assert Settings.from_env({"CACHE_DIR": ""}).cache_dir == Settings().cache_dir
+
+
+def test_a_url_is_shown_without_what_could_be_a_password():
+    assert without_userinfo("http://user:secret@host/v1") == "http://host/v1"
+    assert without_userinfo("s3://KEY:secret@bucket/x") == "s3://bucket/x"
+    assert without_userinfo("file:///srv/a@b") == "file:///srv/a@b"
 
 
 def test_switches_take_the_usual_words():

@@ -240,6 +240,18 @@ def test_R12_catalogs_that_share_a_source_are_refused_by_name_unless_the_later_e
         open_tables(settings)
 
 
+def test_R12_what_was_opened_before_a_refusal_is_closed_again(two, tmp_path):
+    write(tmp_path / "c/sources/money", "_access.md", ACCESS)
+    write(tmp_path / "c/sources/money", "wages.md", leaf("wages"))
+    build(two.bucket_url, tmp_path / "c", "again")
+    settings = Settings(bucket_url=two.bucket_url, ard_catalogs="again", cache_dir=two.cache_dir)
+    descriptors = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
+    for _ in range(3):
+        with pytest.raises(CatalogConflict):
+            open_tables(settings)
+    assert descriptors == (len(list(Path("/proc/self/fd").iterdir())) if descriptors else 0)
+
+
 def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
     write(tmp_path / "c/sources/money", "_access.md", ACCESS)
     write(tmp_path / "c/sources/money", "income.md", leaf("income once more"))
@@ -253,9 +265,10 @@ def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
     ("settings", "message"),
     [
         (Settings(), "BUCKET_URL is not set"),
-        (Settings(bucket_url="ftp://x"), "BUCKET_URL='ftp://x'"),
+        (Settings(bucket_url="ftp://x"), "BUCKET_URL: bucket URL 'ftp://x'"),
         (Settings(bucket_url="file:///x", ard_catalogs="a,a"), "ARD_CATALOGS names 'a' twice"),
         (Settings(bucket_url="file:///x", ard_catalogs="built-in"), "ARD_CATALOGS names 'built-in' twice"),
+        (Settings(bucket_url="file:///x", ard_catalogs="more=gs://"), "ARD_CATALOGS: bucket URL 'gs://'"),
         (Settings(bucket_url="file:///x", ard_catalogs="open data"), "catalog 'open data'"),
         (Settings(bucket_url="file:///x", ard_catalogs="=file:///y"), "catalog ''"),
     ],
