@@ -8,7 +8,7 @@ from typing import Any
 
 def add_parser(verbs: Any) -> None:
     """Add the verb and its flags."""
-    verb = verbs.add_parser("serve", help="every function behind one port; prints `ready <url>` when it can answer")
+    verb = verbs.add_parser("serve", help="serve all functions on one port; says `ready <url>` once they can answer")
     verb.add_argument("--bucket", metavar="URL", help="where the releases lie (default: BUCKET_URL)")
     verb.add_argument("--port", type=int, default=8080, help="0 picks a free one (default: 8080)")
     verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from cli.gateway import Gateway
-from shared.errors import AskbucketError, SettingsError, Unavailable
+from shared.errors import AskbucketError, SettingsError, Stopping, Unavailable
 
 THREADS = 32
 BACKLOG = 2048
@@ -35,6 +35,8 @@ def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None
     def watch_start() -> None:
         try:
             gateway.wait(START_TIMEOUT_S)
+        except Stopping:
+            return
         except AskbucketError as error:
             os.write(refused_in, error.message.encode())
             os.kill(os.getppid(), signal.SIGTERM)

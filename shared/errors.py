@@ -9,6 +9,7 @@
     │   └── UriTooLong                  414 uri_too_long
     ├── Unavailable                     503 unavailable             waiting may mend it
     │   ├── Starting                    503 starting                the release is still loading
+    │   ├── Stopping                    503 stopping                the process was told to stop
     │   ├── EmbeddingFailed             503 embedding_failed        the query could not be embedded
     │   ├── RelevanceScoringFailed      503 relevance_scoring_failed
     │   ├── ModelUnavailable            503 model_unavailable       a model or its weights cannot be had
@@ -130,6 +131,12 @@ class Starting(Unavailable):
     """The release is still being fetched or opened."""
 
     code = "starting"
+
+
+class Stopping(Unavailable):
+    """The process was told to stop before it had loaded its release."""
+
+    code = "stopping"
 
 
 class EmbeddingFailed(Unavailable):

@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
 
-from shared.errors import AskbucketError, Starting, Unavailable
+from shared.errors import AskbucketError, Starting, Stopping, Unavailable
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -39,6 +39,9 @@ R = TypeVar("R")
 Args = TypeVarTuple("Args")
 
 log = logging.getLogger(__name__)
+
+# What every thread pool says once the interpreter has begun to end; there is no other sign of it in public.
+_AT_THE_END = "cannot schedule new futures after"
 
 
 class Hosted(Generic[T]):
@@ -210,6 +213,10 @@ class Hosted(Generic[T]):
             error = None
         except AskbucketError as expected:
             error = expected
+        except RuntimeError as unexpected:
+            if _AT_THE_END not in str(unexpected):
+                raise
+            error = Stopping("The process is being stopped")
         finally:
             self._settle(generation, error)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -126,3 +128,13 @@ def test_serving_is_ready_when_it_says_so(tiny_bucket: str) -> None:
     with serving(tiny_bucket) as service:
         assert service.get("/health").status == 200
         assert service.get("/variable?id=Count_Person").status == 200
+
+
+@pytest.mark.parametrize("after_s", [0.15, 0.3, 0.45])
+def test_a_service_told_to_stop_while_it_loads_ends_without_a_complaint(tiny_bucket: str, after_s: float) -> None:
+    command = [sys.executable, "-m", "cli.main", "serve", "--bucket", tiny_bucket, "--port", "0"]
+    with running(command, {}) as (process, log):
+        time.sleep(after_s)
+        process.terminate()
+        assert process.wait(timeout=30) in (0, -signal.SIGTERM)  # the latter before Python has taken the signal over
+        assert "Traceback" not in log.read_text()
