@@ -19,9 +19,9 @@ from build_jobs.progress import Progress, Told, silent
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.settings import Settings
-from shared.tables.catalogs import Tables, open_tables
 from shared.tables.request import parse_search
 from shared.tables.search import search
+from shared.tables.tables import Tables, open_tables
 
 Reply = Mapping[str, Any]
 Ask = Callable[[dict[str, Any]], Awaitable[Reply]]

@@ -38,7 +38,7 @@ from shared.models.choice import Models, combine_null_banks
 from shared.models.features import FEATURES, measure
 from shared.models.ranker import nearness
 from shared.settings import Settings
-from shared.tables.catalogs import Tables, open_tables
+from shared.tables.tables import Tables, open_tables
 
 Float = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]

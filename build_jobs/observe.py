@@ -12,12 +12,12 @@ from build_jobs.judged import JudgedQuestion, Target
 from shared.index.scan import top
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Question
-from shared.tables.catalogs import Tables
-from shared.tables.judge import candidates_of, served
+from shared.tables.candidates import candidates_of
 from shared.tables.pool import Retrieved
 from shared.tables.request import parse_search
 from shared.tables.scope import Scope
 from shared.tables.search import phrase, retrieve
+from shared.tables.tables import Tables
 
 Ranks = dict[str, int | None]
 # Reciprocal rank fusion's usual constant, and how deep each engine is read.
@@ -43,7 +43,7 @@ class Observed:
 
 async def observe(tables: Tables, asked: Sequence[tuple[str, frozenset[int]]]) -> AsyncIterator[Observed]:
     """Each text's pool, in order."""
-    legs = served(tables)
+    legs = tables.searched_with
     for text, right in asked:
         request = parse_search({"query": {"text": text}})
         question, _ = phrase(request, legs.embedder.max_chars, tables.settings.strip_places)

@@ -8,9 +8,9 @@ from typing import Any
 
 from shared.models.ledger import Ledger
 from shared.settings import Settings
-from shared.tables.catalogs import open_tables
 from shared.tables.request import parse_search
 from shared.tables.search import search
+from shared.tables.tables import open_tables
 
 
 def search_here(settings: Settings, body: Mapping[str, Any]) -> dict[str, Any]:

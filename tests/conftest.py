@@ -16,7 +16,7 @@ from wire import ROOT, Service, function, serving
 
 from shared.models.choice import Models
 from shared.settings import Settings
-from shared.tables.catalogs import Tables, open_tables
+from shared.tables.tables import Tables, open_tables
 
 _MAY_BE_MISSING = "ASKBUCKET_TEST_DATA"
 _skipped: list[str] = []

@@ -10,8 +10,8 @@ from shared.edge.deadline import run_within
 from shared.edge.hosting import host_tables
 from shared.models.choice import Models
 from shared.settings import Settings
-from shared.tables.catalogs import Tables
 from shared.tables.request import parse_search
+from shared.tables.tables import Tables
 
 
 def create(settings: Settings) -> App[Tables]:

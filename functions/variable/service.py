@@ -8,8 +8,8 @@ from shared.edge.app import App
 from shared.edge.call import Call
 from shared.edge.hosting import host_tables
 from shared.settings import Settings
-from shared.tables.catalogs import Tables
 from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, variables
+from shared.tables.tables import Tables
 
 
 def create(settings: Settings) -> App[Tables]:

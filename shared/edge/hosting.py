@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from shared.edge.process import Hosted, memory_allows
 from shared.settings import Settings
-from shared.tables.catalogs import Tables, mounts, open_tables
+from shared.tables.catalogs import mounts
+from shared.tables.tables import Tables, open_tables
 
 if TYPE_CHECKING:
     from shared.models.choice import Models

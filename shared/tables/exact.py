@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.index.records import Quantity
-from shared.tables.catalogs import Catalog, Tables
+from shared.tables.catalogs import Catalog
 from shared.tables.entry import entry
+from shared.tables.tables import Tables
 
 VARIABLE_LIMIT = (20, 50)
 VARIABLES_LIMIT = (200, 500)

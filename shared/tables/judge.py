@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import numpy as np
 from anyio import CancelScope, create_task_group, to_thread
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
-from shared.index.scan import Float32, Rows
+from shared.index.scan import Rows
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Judge, Judgement, Question, Verdict
 from shared.settings import Settings
-from shared.tables.cards import card
-from shared.tables.catalogs import Tables
-from shared.tables.legs import Legs
+from shared.tables.candidates import candidates_of
 from shared.tables.merge import Scored
 from shared.tables.pool import Pool, Retrieved, spread, window
+from shared.tables.tables import Tables
 
 T = TypeVar("T")
 
@@ -164,40 +162,6 @@ class _Call:
             judged.take(self.group, Judgement(own, self.judgement.skipped))
 
 
-def candidates_of(found: Retrieved, pool: Pool, positions: Rows, tables: Tables) -> list[Candidate]:
-    """What a judge is given of these positions, in their order: the card, and what retrieval measured."""
-    rows = found.rows[positions].tolist()
-    hits = tables.hits(rows)
-    ranks = _ranks(found.best[positions])
-    return [
-        Candidate(
-            row=row,
-            family=hits[row].leaf.family,
-            cosines=tuple(found.cosines[:, position].tolist()),
-            cosine=float(found.best[position]),
-            embed_rank=rank,
-            bm25=float(found.keywords[position]),
-            found_by=pool.found_by.get(position, ("embedding",)),
-            card=card(hits[row].leaf),
-        )
-        for row, position, rank in zip(rows, positions.tolist(), ranks, strict=True)
-    ]
-
-
-def served(tables: Tables) -> Legs:
-    """The legs of tables that were opened to be searched."""
-    if tables.legs is None:
-        raise RuntimeError("these tables were opened for exact lookups only")
-    return tables.legs
-
-
 async def work(job: Callable[[], T]) -> T:
     """Run what takes more than a moment off the event loop."""
     return await to_thread.run_sync(job)
-
-
-def _ranks(scores: Float32) -> list[int]:
-    order = np.argsort(-scores, kind="stable")
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return [int(rank) for rank in ranks]

@@ -10,11 +10,12 @@ from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import MAX_PAGE_SIZE, SearchRequest
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Judge
-from shared.tables.catalogs import Hit, Tables
+from shared.tables.catalogs import Hit
 from shared.tables.entry import context, entry
 from shared.tables.judge import Judged
 from shared.tables.merge import Scored
 from shared.tables.scope import Scope
+from shared.tables.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)

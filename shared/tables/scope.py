@@ -11,7 +11,8 @@ from shared.contracts.leaf import LEAF_TYPE
 from shared.contracts.tables import FILTER_KEYS, SearchRequest
 from shared.errors import UnknownName
 from shared.index.scan import Rows
-from shared.tables.catalogs import Catalog, Tables
+from shared.tables.catalogs import Catalog
+from shared.tables.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from shared.index.scan import Float32, Rows, not_cosines
 from shared.models.ledger import Ledger
 from shared.models.provider import Question
 from shared.settings import Settings
-from shared.tables.catalogs import Tables
-from shared.tables.judge import Asked, candidates_of, judge_pool, served, work
+from shared.tables.candidates import candidates_of
+from shared.tables.judge import Asked, judge_pool, work
 from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
 from shared.tables.places import found as places_in
@@ -26,6 +26,7 @@ from shared.tables.places import strip
 from shared.tables.pool import Pool, Retrieved, shape_pool
 from shared.tables.reply import Outcome, reply
 from shared.tables.scope import Scope, scope_of
+from shared.tables.tables import Tables
 
 
 async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_url: str = "") -> dict[str, Any]:
@@ -33,7 +34,7 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
 
     Raises UnknownName, EmbeddingFailed, RelevanceScoringFailed; the caller sets the deadline.
     """
-    legs, settings = served(tables), tables.settings
+    legs, settings = tables.searched_with, tables.settings
     scope = await work(lambda: scope_of(request, tables))
     if scope.empty:
         return reply(Outcome(request, scope), tables, ledger, base_url)
@@ -89,7 +90,7 @@ def retrieve(
     question: Question, queries: Float32, scope: Scope, tables: Tables
 ) -> tuple[Retrieved, Pool, list[Notice]]:
     """Both legs over the rows in scope, and the pool. A row whose vector is no unit vector is left out and counted."""
-    legs, settings = served(tables), tables.settings
+    legs, settings = tables.searched_with, tables.settings
     rows = np.arange(tables.rows) if scope.rows is None else scope.rows
     cosines = legs.cosines(queries, scope.rows)
     keywords = legs.keyword_scores(keyword_texts(question, settings.strip_places), scope.rows)

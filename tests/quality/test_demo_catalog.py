@@ -9,9 +9,9 @@ import anyio
 import yaml
 
 from shared.models.ledger import Ledger
-from shared.tables.catalogs import Tables
 from shared.tables.request import parse_search
 from shared.tables.search import search
+from shared.tables.tables import Tables
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "demo" / "questions"
 

@@ -19,9 +19,10 @@ from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Judgement, Question, Verdict
 from shared.release.reader import Release
 from shared.settings import Settings
-from shared.tables.catalogs import Catalog, Mount, Tables
+from shared.tables.catalogs import Catalog, Mount
 from shared.tables.judge import Asked, Judged, judge_pool
 from shared.tables.pool import Retrieved, shape_pool
+from shared.tables.tables import Tables
 
 ROWS = 200
 

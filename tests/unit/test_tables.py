@@ -20,11 +20,12 @@ from shared.index.scan import Vectors
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.settings import Settings
-from shared.tables.catalogs import Tables, mounts, open_tables
+from shared.tables.catalogs import mounts
 from shared.tables.exact import variable, variables
 from shared.tables.request import parse_search
 from shared.tables.scope import scope_of
 from shared.tables.search import phrase, retrieve, search
+from shared.tables.tables import Tables, open_tables
 
 Ask = Callable[..., dict[str, Any]]
 
