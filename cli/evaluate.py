@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.jobs import _progress_text, _StatusLine
+from cli.progress import StatusLine, progress_text
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def run(args: argparse.Namespace) -> None:
 
     from build_jobs.evaluate import as_json, as_text
 
-    line = _StatusLine()
+    line = StatusLine()
     report = asyncio.run(measure(args, line))
     line.end()
     print(json.dumps(as_json(report)) if args.json else as_text(report))
 
 
-async def measure(args: argparse.Namespace, line: _StatusLine) -> Report:
+async def measure(args: argparse.Namespace, line: StatusLine) -> Report:
     """The report. Raises SettingsError for flags that do not go together, BuildError for files that cannot be read."""
     from build_jobs.evaluate import evaluate_by, evaluate_here
     from build_jobs.judged import read_judged, read_texts, sample
@@ -54,7 +54,7 @@ async def measure(args: argparse.Namespace, line: _StatusLine) -> Report:
     unanswerable = sample(read_texts(args.unanswerable), args.sample) if args.unanswerable else []
 
     def told(progress: Any) -> None:
-        line.show(_progress_text(progress))
+        line.show(progress_text(progress))
 
     if args.url:
         if args.baselines:

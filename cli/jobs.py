@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
@@ -14,16 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.options import settings_of
+from cli.progress import StatusLine, duration, progress_text
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
     from build_jobs.leaves.generate import LeavesReport
-    from build_jobs.progress import Progress
     from build_jobs.run import BuildReport
     from shared.bucket.base import Bucket
 
 FAMILIES = ("census", "datacommons", "sec-edgar", "treasury", "worldbank")
-_EVERY_S = 5.0
 _MOST_SHOWN = 10
 
 Parsers = Any  # argparse gives its sub-parsers no public type
@@ -115,7 +112,7 @@ def _whole(text: str) -> int:
 def _leaves(args: argparse.Namespace) -> int:
     from build_jobs.leaves.generate import write_leaves
 
-    line = _StatusLine()
+    line = StatusLine()
     report = write_leaves(args.family, args.source, args.to, lambda done: line.show(f"{done:,} leaves written"))
     line.end()
     _answer(args, report.as_json(), _leaves_text(report))
@@ -140,7 +137,7 @@ def _build_tables(args: argparse.Namespace) -> int:
     from build_jobs.run import build_tables, open_build_embedder
     from shared.models.choice import Models
 
-    settings, line = settings_of(args), _StatusLine()
+    settings, line = settings_of(args), StatusLine()
     with start_blocking_portal() as portal, closing(Models(settings)) as models:
         build = partial(
             build_tables,
@@ -152,25 +149,12 @@ def _build_tables(args: argparse.Namespace) -> int:
             extends=[name.strip() for name in args.extends.split(",") if name.strip()],
             dry_run=args.dry_run,
             force=args.force,
-            told=lambda progress: line.show(_progress_text(progress)),
+            told=lambda progress: line.show(progress_text(progress)),
         )
         report = portal.call(build)
     line.end()
     _answer(args, report.as_json(), _build_text(report))
     return 0
-
-
-def _progress_text(progress: Progress) -> str:
-    text = f"{progress.stage} {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
-    if progress.rate_s:
-        text += f", {progress.rate_s:,.0f} a second"
-    if progress.left_s is not None and progress.done < progress.total:
-        text += f", {_duration(progress.left_s)} left"
-    return text + (f", ${progress.cost_usd:.4f}" if progress.stage == "embed" else "")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _build_text(report: BuildReport) -> list[str]:
@@ -179,7 +163,7 @@ def _build_text(report: BuildReport) -> list[str]:
         f"{report.catalog}: {done[report.status]} {report.release or 'none'}",
         f"{report.rows:,} rows; vectors: {report.reused:,} reused, {report.resumed:,} from a build that was stopped, "
         f"{report.embedded:,} {'to embed' if report.status == 'planned' else 'embedded'}",
-        f"{report.embedder.model}, {report.embedder.dimension} dimensions; {_duration(report.seconds)}, "
+        f"{report.embedder.model}, {report.embedder.dimension} dimensions; {duration(report.seconds)}, "
         f"${report.cost_usd:.4f}",
     ]
     lines += [f"  {rows:>8,}  {source}" for source, rows in sorted(report.collected.indexed.items())]
@@ -277,29 +261,3 @@ def _bucket_url(url: str) -> str:
 def _answer(args: argparse.Namespace, document: Mapping[str, Any], text: Sequence[str]) -> None:
     """One JSON object for programs, or lines for people."""
     print(json.dumps(document, ensure_ascii=False) if args.json else "\n".join(text))
-
-
-class _StatusLine:
-    """Progress on standard error: one line that is rewritten on a terminal, else a line every five seconds."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._last = time.monotonic()
-        self._shown = False
-
-    def show(self, text: str) -> None:
-        now = time.monotonic()
-        if now - self._last < (0.1 if self._terminal else _EVERY_S):
-            return
-        self._last, self._shown = now, True
-        print(
-            f"\r\x1b[K{text}" if self._terminal else text,
-            end="" if self._terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def end(self) -> None:
-        """Leave the terminal on a fresh line."""
-        if self._terminal and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -15,8 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from shared.bucket.gcs_reads import PUBLIC_ENDPOINT, Authorize, MetadataTokens, Pool, Reader
-from shared.bucket.remote import Address, Attempts, Patience, TransientError, conflict, failed, is_transient, missing
-from shared.errors import ObjectMissing, PreconditionFailed
+from shared.bucket.remote import (
+    Address,
+    Attempts,
+    Patience,
+    TransientError,
+    conflict,
+    failed,
+    is_transient,
+    missing,
+    written_once,
+)
+from shared.errors import ObjectMissing
 from shared.settings import Settings
 
 _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
@@ -81,15 +91,14 @@ class GcsBucket:
         """
         if version is not None and not version.isdecimal():
             raise conflict(key)
+        condition = {"if_generation_match": int(version or 0)}
         attempts = self._attempts(key, "written")
-        try:
-            return attempts.run(lambda: self._send(key, data, {"if_generation_match": int(version or 0)}))
-        except PreconditionFailed:
-            if attempts.repeated:
-                found, now = self.read_versioned(key)
-                if found == data and now != version:
-                    return now
-            raise
+        return written_once(attempts, lambda: self._send(key, data, condition), lambda: self._won(key, data, version))
+
+    def _won(self, key: str, data: bytes, version: str | None) -> str | None:
+        """The object's version where it holds our data and is no longer the one before."""
+        found, now = self.read_versioned(key)
+        return now if found == data and now != version else None
 
     def put_file(self, key: str, path: Path) -> None:
         """Write a large object from a local file, whole or not at all: it appears with its last byte."""

@@ -150,6 +150,20 @@ class Attempts:
             raise failed(self._key, self._done, str(failure)) from failure
 
 
+def written_once(attempts: Attempts, write: Callable[[], str], won: Callable[[], str | None]) -> str:
+    """The new version of a conditional write.
+
+    Where an answer was lost and the next attempt is told that the object changed, `won` says whether it was us.
+    """
+    try:
+        return attempts.run(write)
+    except PreconditionFailed:
+        version = won() if attempts.repeated else None
+        if version is None:
+            raise
+        return version
+
+
 def resumed(attempts: Attempts, start: int, read_from: Callable[[int], Iterator[bytes]]) -> Iterator[bytes]:
     """Bytes from `start` on as they arrive; a stream that breaks goes on where it broke."""
     at = start

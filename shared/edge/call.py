@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from shared.errors import RequestError
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+from shared.tables.request import whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,7 @@ class Query:
         for name in ("pageSize", "limit"):
             raw = self.text(name)
             if raw is not None:
-                if not _WHOLE.fullmatch(raw.strip()):
-                    raise RequestError(f"{name} must be an integer")
-                return max(1, min(most, int(raw)))
+                return max(1, min(most, whole_number(raw, name)))
         return default
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.index.records import Quantity
-from shared.tables.catalogs import Catalog
-from shared.tables.entry import entry
 from shared.tables.tables import Tables
 
 VARIABLE_LIMIT = (20, 50)
@@ -22,15 +20,16 @@ def variable(tables: Tables, *, id: str, limit: int) -> dict[str, Any]:
     An id nobody publishes gives an empty list: it is an answer, not a fault.
     """
     found = [
-        (tuple(-part for part in width), catalog.prefix + path, catalog, row)
+        (tuple(-part for part in width), catalog.prefix + path, catalog.first_row + row)
         for catalog in tables.catalogs
         for width, path, row in catalog.records.rows_of_variable(id)
     ]
-    found.sort(key=lambda document: document[:2])
-    shown = [(catalog, row) for _, _, catalog, row in found[:limit]]
+    found.sort()
+    rows = [row for _, _, row in found[:limit]]
+    hits = tables.hits(rows)
     return {
         "variable": id,
-        "results": _entries(tables, shown),
+        "results": [tables.entry(hits[row]) for row in rows],
         "total": len(found),
         "truncated": len(found) > limit,
     }
@@ -88,12 +87,3 @@ def _merged(tables: Tables, *quantity: str) -> list[Quantity]:
             title = min(each.title, before.title) if before else each.title
             merged[key] = Quantity(each.dimensions, each.variable, title, documents)
     return [merged[key] for key in sorted(merged)]
-
-
-def _entries(tables: Tables, shown: Sequence[tuple[Catalog, int]]) -> list[dict[str, Any]]:
-    namespace = tables.settings.okf_namespace
-    entries = []
-    for catalog, row in shown:
-        leaf = catalog.records.leaves([row])[row]
-        entries.append(entry(leaf, catalog.sources[leaf.source], prefix=catalog.prefix, namespace=namespace))
-    return entries

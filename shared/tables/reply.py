@@ -11,7 +11,7 @@ from shared.contracts.tables import MAX_PAGE_SIZE, SearchRequest
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Judge
 from shared.tables.catalogs import Hit
-from shared.tables.entry import context, entry
+from shared.tables.entry import context
 from shared.tables.judge import Judged
 from shared.tables.merge import Scored
 from shared.tables.scope import Scope
@@ -52,7 +52,7 @@ def reply(outcome: Outcome, tables: Tables, ledger: Ledger, base_url: str) -> di
     found = tables.hits(candidate.row for candidate, _ in outcome.hits)
     registry = tables.settings.self_url or base_url
     results = [
-        {**_entry(found[candidate.row], tables), **_scores(candidate, score, outcome), "source": registry}
+        {**tables.entry(found[candidate.row]), **_scores(candidate, score, outcome), "source": registry}
         for candidate, score in outcome.hits
     ]
     return {
@@ -65,10 +65,6 @@ def reply(outcome: Outcome, tables: Tables, ledger: Ledger, base_url: str) -> di
         "notices": [*outcome.notices, *_page_notices(outcome.request), *_leaf_notices(list(found.values()))],
         "usage": ledger.snapshot(),
     }
-
-
-def _entry(hit: Hit, tables: Tables) -> dict[str, Any]:
-    return entry(hit.leaf, hit.source, prefix=hit.catalog.prefix, namespace=tables.settings.okf_namespace)
 
 
 def _scores(candidate: Candidate, score: float, outcome: Outcome) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from shared.tables.catalogs import (
     mounts,
     open_catalogs,
 )
+from shared.tables.entry import entry
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -48,6 +49,10 @@ class Tables:
             for row, leaf in catalog.records.leaves(own).items():
                 found[catalog.first_row + row] = Hit(catalog, leaf)
         return found
+
+    def entry(self, hit: Hit) -> dict[str, Any]:
+        """The leaf as it goes over the wire."""
+        return entry(hit.leaf, hit.source, prefix=hit.catalog.prefix, namespace=self.settings.okf_namespace)
 
     @property
     def searched_with(self) -> Legs:
