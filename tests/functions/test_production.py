@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fakes.openrouter import KEY, Fault, OpenRouter, Seen, content, edited, ranked, status
+from fakes.openrouter import KEY, Fault, OpenRouter, Seen, content, edited, ranked, stall, status
 from wire import ROOT, Service, deployed, function
 
 from cli.main import main
@@ -91,6 +91,20 @@ def production(production_bucket: str, environ: dict[str, str]) -> Iterator[Serv
         health = service.until_ready()
         assert (health.status, health.json["dimensions"]) == (200, 1536)
         yield service
+
+
+@pytest.fixture(scope="module")
+def patient(production_bucket: str, environ: dict[str, str]) -> Iterator[Service]:
+    """The same function as it is by default, with retries, and a deadline of 4 s."""
+    settings = {"BUCKET_URL": production_bucket, "AGENT_FINDER_QUERY_TIMEOUT": "4"}
+    with function("search", {**environ, **settings}) as service:
+        assert service.until_ready().status == 200
+        yield service
+
+
+def model_calls(fake: OpenRouter) -> int:
+    """How many calls of models the gateway has seen."""
+    return max((seen.number for seen in fake.seen), default=0)
 
 
 @contextmanager
@@ -208,6 +222,42 @@ def test_M05_another_familys_failure_is_a_notice_and_the_rest_is_answered(produc
         asked = exchange(production, fake, query={"text": "gdp"})
     assert len([each for each in asked.reply["notices"] if each["code"] == "source_failed"]) == 1
     assert asked.reply["results"]
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+def test_M01_whichever_model_call_fails_the_reply_is_typed_and_the_next_one_is_well(
+    production: Service, fake: OpenRouter, k: int
+):
+    with failing(fake, status(502), on=model_calls(fake) + k):
+        answer = production.post("/search", REQUEST)
+    if answer.status == 200:
+        failed = [each for each in answer.json["notices"] if each["code"] == "source_failed"]
+        assert (k > 1, len(failed)) == (True, 1)
+    else:
+        code = "embedding_failed" if k == 1 else "relevance_scoring_failed"
+        assert (answer.status, answer.json["code"]) == (503, code)
+        assert "error" in {event["outcome"] for event in answer.json["usage"]["call_events"]}
+    assert not {each["code"] for each in exchange(production, fake).reply["notices"]} & {"source_failed"}
+
+
+@pytest.mark.parametrize("k", range(1, 7))
+def test_M01_whichever_model_call_is_refused_for_the_moment_it_is_tried_again(
+    patient: Service, fake: OpenRouter, k: int
+):
+    with failing(fake, status(429, {"retry-after-ms": "1"}), on=model_calls(fake) + k):
+        reply = exchange(patient, fake).reply
+    assert not {each["code"] for each in reply["notices"]} & {"source_failed"}
+    outcomes = [event["outcome"] for event in reply["usage"]["call_events"]]
+    assert sorted(outcomes) == ["rate_limited", *["success"] * 6]
+    assert reply["usage"]["llm_calls"] == 6
+
+
+def test_M10_a_judge_that_does_not_answer_ends_at_the_deadline_with_what_was_spent(patient: Service, fake: OpenRouter):
+    with failing(fake, stall(30), when=chat):
+        answer = patient.post("/search", REQUEST)
+    assert (answer.status, answer.json["code"]) == (504, "query_cancelled")
+    assert answer.json["usage"]["embed_calls"] == 1
+    assert "cancelled" in {event["outcome"] for event in answer.json["usage"]["call_events"]}
 
 
 def test_M04_verdicts_that_cannot_be_read_are_counted(production: Service, fake: OpenRouter):
