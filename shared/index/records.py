@@ -192,7 +192,11 @@ class Records:
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
         db = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        db.execute(f"PRAGMA mmap_size = {self._path.stat().st_size}")
+        try:
+            db.execute(f"PRAGMA mmap_size = {self._path.stat().st_size}")
+        except sqlite3.DatabaseError:
+            db.close()
+            raise
         return db
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -55,8 +56,9 @@ def served(folder: Path, families: Sequence[str]) -> Tables:
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    return served(tmp_path_factory.mktemp("judge"), ["dc"] * ROWS)
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    with closing(served(tmp_path_factory.mktemp("judge"), ["dc"] * ROWS)) as tables:
+        yield tables
 
 
 def run(judge: Strict, tables: Tables, best: np.ndarray) -> Judged:
@@ -139,8 +141,9 @@ FAMILIES = [f"f{row // 20}" if row < 140 else "f7" for row in range(ROWS)]
 
 
 @pytest.fixture(scope="module")
-def families(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    return served(tmp_path_factory.mktemp("families"), FAMILIES)
+def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
+    with closing(served(tmp_path_factory.mktemp("families"), FAMILIES)) as tables:
+        yield tables
 
 
 def test_each_of_the_first_five_families_is_one_call_and_all_but_the_first_see_its_best_as_anchors(families):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -107,8 +108,15 @@ def test_a_row_count_unlike_the_manifest_is_refused(write):
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     (tmp_path / "records.db").write_bytes(b"not a database, but long enough to look like one" * 100)
-    with pytest.raises(ReleaseIncompatible, match=r"records: expected"):
-        Records(tmp_path / "records.db").sources()
+    refused = pytest.raises(ReleaseIncompatible, match=r"records: expected")
+    with closing(Records(tmp_path / "records.db")) as records, refused:
+        records.sources()
+
+
+def test_a_file_that_is_not_there_is_refused_the_same_way(tmp_path):
+    refused = pytest.raises(ReleaseIncompatible, match=r"records: expected")
+    with closing(Records(tmp_path / "records.db")) as records, refused:
+        records.sources()
 
 
 def test_readers_in_many_threads_share_few_connections(write):
