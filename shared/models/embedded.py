@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from shared.errors import EmbeddingFailed
 from shared.models.ledger import Ledger
 from shared.models.provider import Provider, TextKind
-from shared.models.weights import BGE_SMALL, locate
+from shared.models.weights import BGE_SMALL, locate, paths
 from shared.settings import threads_or_cores
 
 if TYPE_CHECKING:
@@ -41,11 +41,14 @@ class EmbeddedEmbedder:
     max_chars = 2_000
 
     def __init__(self, threads: int = 0) -> None:
-        files = locate(BGE_SMALL)
+        files = paths(BGE_SMALL)
         self._threads = threads_or_cores(threads)
         self._limiter: anyio.CapacityLimiter | None = None
-        self._tokenizer = _open_tokenizer(str(files.tokenizer))
-        self._session = _open_session(str(files.onnx))
+        with ThreadPoolExecutor(2, thread_name_prefix="weights") as beside:
+            session = beside.submit(_open_session, str(files.onnx))
+            tokenizer = beside.submit(_open_tokenizer, str(files.tokenizer))
+            locate(BGE_SMALL)  # the digests are taken meanwhile; what was opened is kept only where they are right
+            self._session, self._tokenizer = session.result(), tokenizer.result()
 
     async def embed(self, texts: Sequence[str], kind: TextKind, ledger: Ledger) -> npt.NDArray[np.float32]:
         """`(len(texts), 384)` float32 unit vectors, in order; equal texts are embedded once.

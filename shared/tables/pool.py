@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shared.index.scan import Float32, Rows, top
 from shared.settings import Settings
@@ -69,7 +68,7 @@ def shape_pool(found: Retrieved, slices: Mapping[str, tuple[tuple[int, int], ...
     keyword = top(found.keywords, settings.lexical_pool)
     keyword = keyword[found.keywords[keyword] > 0]
     head = _head(walk[: _head_size(found.best[walk], settings)], phrasing, settings.prefilter_examined_max)
-    added = phrasing[~np.isin(phrasing, head)]
+    added = phrasing[~np.isin(phrasing, head, assume_unique=True)]
     legs = {"embedding": head, "phrasing": phrasing, "source": source, "keyword": keyword}
     return Pool(walk, head, _distinct([head, added, keyword, source]), _reasons(legs))
 
@@ -78,7 +77,7 @@ def window(found: Retrieved, pool: Pool, start: int, settings: Settings) -> Rows
     """The next positions of the embedding walk behind `start` that the judge has not seen, for widening."""
     end = min(start + settings.prefilter_slice, settings.prefilter_examined_max)
     behind = top(found.best, end)[start:]
-    return behind[~np.isin(behind, pool.positions)]
+    return behind[~np.isin(behind, pool.positions, assume_unique=True)]
 
 
 def spread(found: Retrieved, positions: Rows) -> float:
@@ -93,11 +92,11 @@ def _head_size(walked: Float32, settings: Settings) -> int:
 
 def _head(walked: Rows, phrasing: Rows, cap: int) -> Rows:
     """The walk's head with room left under the cap for the phrasings' best below it; those in it are never cut."""
-    room = cap - np.count_nonzero(~np.isin(phrasing, walked))
+    room = cap - np.count_nonzero(~np.isin(phrasing, walked, assume_unique=True))
     over = len(walked) - room
     if over <= 0:
         return walked
-    ordinary = np.flatnonzero(~np.isin(walked, phrasing))
+    ordinary = np.flatnonzero(~np.isin(walked, phrasing, assume_unique=True))
     return np.delete(walked, ordinary[max(len(ordinary) - over, 0) :])
 
 
@@ -111,16 +110,22 @@ def _best_of_family(found: Retrieved, parts: tuple[tuple[int, int], ...], k: int
 
 def _best_first(found: Retrieved, parts: list[Rows]) -> Rows:
     """The parts' positions in embedding order: families are judged in the order in which they first appear."""
-    every = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
+    every = sorted_positions(*parts)
     return every[np.argsort(-found.best[every], kind="stable")]
+
+
+def sorted_positions(*parts: Rows) -> Rows:
+    """Each position of the parts once, in order.
+
+    Not by np.unique, whose first call imports 7 ms of masked arrays; so does np.isin unless it is told that what it
+    compares is distinct, as the positions of a part are.
+    """
+    return np.array(sorted({position for part in parts for position in part.tolist()}), dtype=np.int64)
 
 
 def _distinct(parts: list[Rows]) -> Rows:
     """The parts one after another, each position once, at its first place."""
-    every = np.concatenate(parts) if parts else np.empty(0, np.int64)
-    _, first = np.unique(every, return_index=True)
-    ordered: npt.NDArray[np.int64] = every[np.sort(first)]
-    return ordered
+    return np.array(list(dict.fromkeys(position for part in parts for position in part.tolist())), dtype=np.int64)
 
 
 def _reasons(legs: Mapping[str, Rows]) -> dict[int, tuple[str, ...]]:

@@ -23,7 +23,7 @@ from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
 from shared.tables.places import found as places_in
 from shared.tables.places import strip
-from shared.tables.pool import Pool, Retrieved, shape_pool
+from shared.tables.pool import Pool, Retrieved, shape_pool, sorted_positions
 from shared.tables.reply import Outcome, reply
 from shared.tables.scope import Scope, scope_of
 from shared.tables.tables import Tables
@@ -106,8 +106,8 @@ def retrieve(
 
 def _unusable(found: Retrieved, pool: Pool, legs: Legs) -> Rows:
     """Positions of the walk and the pool whose vector is no unit vector, though it gives numbers."""
-    shown = np.union1d(pool.walk, pool.positions)
-    return shown[np.isin(found.rows[shown], legs.unusable(found.rows[shown]))]
+    shown = sorted_positions(pool.walk, pool.positions)
+    return shown[np.isin(found.rows[shown], legs.unusable(found.rows[shown]), assume_unique=True)]
 
 
 def in_embedding_order(found: Retrieved, pool: Pool, tables: Tables, page: int) -> list[Scored]:

