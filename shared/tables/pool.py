@@ -37,6 +37,8 @@ class Retrieved:
 
     def without(self, positions: Rows) -> Retrieved:
         """The same without these rows: they are in no walk, no pool and no reply."""
+        if len(positions) == 0:
+            return self
         kept = np.ones(len(self.rows), dtype=np.bool_)
         kept[positions] = False
         return Retrieved(self.rows[kept], self.cosines[:, kept], self.best[kept], self.keywords[kept])
