@@ -12,10 +12,13 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed, SettingsError
 from shared.settings import without_userinfo
+
+if TYPE_CHECKING:
+    from shared.bucket.base import Bucket
 
 T = TypeVar("T")
 
@@ -150,15 +153,21 @@ class Attempts:
             raise failed(self._key, self._done, str(failure)) from failure
 
 
-def written_once(attempts: Attempts, write: Callable[[], str], won: Callable[[], str | None]) -> str:
+def won(bucket: Bucket, key: str, data: bytes, version: str | None) -> str | None:
+    """The object's version where it holds our data and is no longer the one before: the write was ours."""
+    found, now = bucket.read_versioned(key)
+    return now if found == data and now != version else None
+
+
+def written_once(attempts: Attempts, write: Callable[[], str], outcome: Callable[[], str | None]) -> str:
     """The new version of a conditional write.
 
-    Where an answer was lost and the next attempt is told that the object changed, `won` says whether it was us.
+    Where an answer was lost and the next attempt is told that the object changed, `outcome` says whether it was us.
     """
     try:
         return attempts.run(write)
     except PreconditionFailed:
-        version = won() if attempts.repeated else None
+        version = outcome() if attempts.repeated else None
         if version is None:
             raise
         return version

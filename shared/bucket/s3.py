@@ -25,6 +25,7 @@ from shared.bucket.remote import (
     range_of,
     replaced,
     resumed,
+    won,
     written_once,
 )
 from shared.errors import ObjectMissing, PreconditionFailed
@@ -91,12 +92,7 @@ class S3Bucket:
         """
         condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
         attempts = self._attempts(key, "written")
-        return written_once(attempts, lambda: self._send(key, data, condition), lambda: self._won(key, data, version))
-
-    def _won(self, key: str, data: bytes, version: str | None) -> str | None:
-        """The object's version where it holds our data and is no longer the one before."""
-        found, now = self.read_versioned(key)
-        return now if found == data and now != version else None
+        return written_once(attempts, lambda: self._send(key, data, condition), lambda: won(self, key, data, version))
 
     def put_file(self, key: str, path: Path) -> None:
         """Write a large object from a local file, whole or not at all: it appears with its last part."""
