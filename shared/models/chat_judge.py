@@ -16,14 +16,13 @@ from shared.errors import ModelUnavailable, RelevanceScoringFailed
 from shared.models.caches import Cache, cache_key
 from shared.models.ledger import Ledger
 from shared.models.openrouter import MAX_COMPLETION_TOKENS, Message, OpenRouterClient
-from shared.models.provider import Candidate, Card, Judgement, Provider, Question, Verdict
+from shared.models.provider import MAX_QUESTION_CHARS, Candidate, Card, Judgement, Provider, Question, Verdict
 from shared.settings import Settings
 
 STAGE = "rerank"
 TOKENS_PER_VERDICT = 16
 TOKENS_AROUND_VERDICTS = 300
 
-MAX_REQUEST_CHARS = 8_000
 MAX_LINE_CHARS = 400
 MAX_DESCRIPTION_CHARS = 1_200
 # 8,000 tokens are some 32,000 characters; whatever is longer did not come from a completion that we asked for.
@@ -105,7 +104,7 @@ class ChatJudge:
             )
         except ModelUnavailable as failure:
             raise RelevanceScoringFailed(failure.message, retry_after_s=failure.retry_after_s) from failure
-        return read_verdicts(completion.text, len(cards), k)
+        return read_verdicts(completion, len(cards), k)
 
 
 def card_lines(card: Card, with_description: bool) -> str:
@@ -123,7 +122,7 @@ def messages(
     """The prompt: cards are numbered from 0, and `mark` makes up the word that their separators carry."""
     word = mark()
     shown = [f"=== {word} card {index} ===\n{card}" for index, card in enumerate(cards)]
-    asked = f"=== {word} request ===\n{_line(request, MAX_REQUEST_CHARS)}"
+    asked = f"=== {word} request ===\n{_line(request, MAX_QUESTION_CHARS)}"
     return [
         {"role": "system", "content": INSTRUCTIONS.format(mark=word, k=k)},
         {"role": "user", "content": "\n".join([asked, *shown, f"=== {word} end ==="])},

@@ -56,14 +56,6 @@ class Call:
     ledger: Ledger
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a chat model wrote. `cut` where it ran out of room."""
-
-    text: str
-    cut: bool
-
-
 @dataclass(slots=True)
 class Attempts:
     """How many attempts of one call were made, whatever made another one necessary."""
@@ -114,7 +106,7 @@ class OpenRouterClient:
 
     async def chat(
         self, model: str, messages: Sequence[Message], *, stage: str, max_tokens: int, effort: str, ledger: Ledger
-    ) -> Completion:
+    ) -> str:
         """A completion in JSON mode at temperature 0, never blank.
 
         A reasoning model may think until nothing is left to write with: a blank completion is asked for again with
@@ -125,7 +117,7 @@ class OpenRouterClient:
         while True:
             reply = await self._answered(call, {**body, "max_tokens": max_tokens}, attempts)
             completion = _completion(reply)
-            if completion.text.strip():
+            if completion.strip():
                 return completion
             if max_tokens >= MAX_COMPLETION_TOKENS or not attempts.left:
                 raise ModelUnavailable("The model gateway sent an empty completion")
@@ -315,12 +307,12 @@ def _decode(content: bytes) -> Json:
     return reply
 
 
-def _completion(reply: Json) -> Completion:
+def _completion(reply: Json) -> str:
     """The text of the first choice; a reply without one is a blank completion."""
     match reply.get("choices"):
-        case [{"message": {"content": str(text)}, **rest}, *_]:
-            return Completion(text, rest.get("finish_reason") == "length")
-    return Completion("", cut=False)
+        case [{"message": {"content": str(text)}}, *_]:
+            return text
+    return ""
 
 
 def _count(value: object) -> int:

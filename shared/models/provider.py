@@ -74,6 +74,9 @@ class Judgement:
 Provider = Literal["embedded", "openrouter"]
 TextKind = Literal["query", "document"]
 
+# What a judge that reads is shown of the question; what is longer is cut, and said to be.
+MAX_QUESTION_CHARS = 8_000
+
 
 class Embedder(Protocol):
     """Turns texts into unit vectors.

@@ -29,15 +29,19 @@ class Outcome:
     best: float | None = None
     notices: tuple[Notice, ...] = ()
 
+    def noting(self, notices: Sequence[Notice]) -> Outcome:
+        """The same with more to say."""
+        return replace(self, notices=(*self.notices, *notices))
+
     def unjudged(self, hits: Sequence[Scored], because: str) -> Outcome:
         """Results in embedding order: their scores are on another scale, and the reply says so."""
         said = notice("embedding_order", f"Results are in embedding order, on its own score scale, {because}.")
-        return replace(self, hits=tuple(hits), notices=(*self.notices, said))
+        return replace(self.noting([said]), hits=tuple(hits))
 
     def judged_by(self, judge: Judge, hits: Sequence[Scored], judged: Judged) -> Outcome:
         """Results with verdicts, and who gave them where it was no chat model."""
-        notices = (*self.notices, *judged.notices, *_who_judged(judge))
-        return replace(self, hits=tuple(hits), judged=True, best=judged.best, notices=notices)
+        said = self.noting([*judged.notices, *_who_judged(judge)])
+        return replace(said, hits=tuple(hits), judged=True, best=judged.best)
 
 
 def _who_judged(judge: Judge) -> list[Notice]:

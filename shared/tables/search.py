@@ -15,7 +15,7 @@ from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import SearchRequest
 from shared.index.scan import Float32, Rows, not_cosines
 from shared.models.ledger import Ledger
-from shared.models.provider import Question
+from shared.models.provider import MAX_QUESTION_CHARS, Judge, Question
 from shared.settings import Settings
 from shared.tables.candidates import candidates_of
 from shared.tables.judge import Asked, judge_pool, work
@@ -46,6 +46,7 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
         hits = await work(lambda: in_embedding_order(found, pool, tables, request.page))
         outcome = outcome.unjudged(hits, because=_why_unjudged(request, settings))
     else:
+        outcome = outcome.noting(_question_shortened(legs.judge, question))
         judged = await judge_pool(legs.judge, Asked(question, request.page, tables, ledger), found, pool)
         hits = merge(judged.eligible, request.order, settings.result_sources, request.page)
         outcome = outcome.judged_by(legs.judge, hits, judged)
@@ -71,6 +72,12 @@ def _shortened(request: SearchRequest, max_chars: int) -> list[Notice]:
     cut = sum(len(text) > max_chars for text in request.query.phrasings)
     message = f"Texts are searched up to {max_chars} characters, what the embedder can take."
     return [notice("query_shortened", message, texts=cut)] if cut else []
+
+
+def _question_shortened(judge: Judge, question: Question) -> list[Notice]:
+    if not judge.wants_groups or len(question.text) <= MAX_QUESTION_CHARS:
+        return []
+    return [notice("query_shortened", f"The judge reads query.text up to {MAX_QUESTION_CHARS} characters.", texts=1)]
 
 
 def _places(given: Sequence[str]) -> list[Notice]:

@@ -198,6 +198,14 @@ def test_M06_families_beyond_the_fifth_are_named(asked: Exchange):
     assert said["sources"]
 
 
+def test_a_question_longer_than_the_judge_is_shown_is_cut_and_the_reply_says_so(production: Service, fake: OpenRouter):
+    long = {"text": "gdp " * 2_001, "texts": ["gdp"]}
+    asked = exchange(production, fake, query=long, sources=["worldbank"])
+    [said] = [each for each in asked.reply["notices"] if each["code"] == "query_shortened"]
+    assert "query.text" in said["message"]
+    assert "query_shortened" not in {each["code"] for each in exchange(production, fake).reply["notices"]}
+
+
 def test_one_source_is_one_call(production: Service, fake: OpenRouter):
     asked = exchange(production, fake, sources=["worldbank"])
     assert len(asked.judged) == 1
