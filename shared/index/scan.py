@@ -115,7 +115,9 @@ def open_array(path: Path, role: str, *, dtype: str, ndim: int) -> npt.NDArray[A
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
-        raise ReleaseIncompatible(f"{role}: expected a plain {dtype} .npy array, found none: {error}") from error
+        # What the system says would name the file's path, and callers see this.
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ReleaseIncompatible(f"{role}: expected a plain {dtype} .npy array, found none: {reason}") from error
     if array.dtype != np.dtype(dtype) or array.ndim != ndim:
         found = f"{array.ndim}-dimensional {array.dtype.str}"
         raise ReleaseIncompatible(f"{role}: expected a {ndim}-dimensional {dtype} array, found {found}")

@@ -95,6 +95,12 @@ def test_an_array_of_another_kind_is_refused_with_what_was_found(tmp_path, array
         Vectors(tmp_path / "vectors.npy")
 
 
+def test_a_file_that_is_gone_is_refused_without_its_path(tmp_path):
+    with pytest.raises(ReleaseIncompatible) as refused:
+        Vectors(tmp_path / "vectors.npy")
+    assert refused.value.message == "vectors: expected a plain <f2 .npy array, found none: No such file or directory"
+
+
 def test_R06_an_object_array_is_refused_and_its_pickle_never_read(tmp_path):
     class Trap:
         def __reduce__(self):
