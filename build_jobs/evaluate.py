@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import fields
 from typing import Any
 
 from anyio import to_thread
 
 from build_jobs.judged import JudgedQuestion, Target
 from build_jobs.observe import baseline_ranks, judged_rows, observe
-from build_jobs.progress import Progress, Told, silent
+from build_jobs.progress import Meter, Told, silent
+from build_jobs.report.figures import (
+    DEFAULT_ORDER,
+    PAGE,
+    SCORE_ORDER,
+    Found,
+    JudgedSet,
+    Outcome,
+    Rank,
+    Report,
+    Subject,
+    Unanswerable,
+    report_of,
+)
+from shared.contracts.leaf import code_of
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.settings import Settings
@@ -25,57 +39,15 @@ from shared.tables.tables import Tables, open_tables
 
 Reply = Mapping[str, Any]
 Ask = Callable[[dict[str, Any]], Awaitable[Reply]]
-Rank = int | None
 
-_PAGE = 10
-_DEEP = (60, 120)
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Recall at 1 and 10 and the mean reciprocal rank within 10; and recall deeper, where that was measured."""
-
-    questions: int
-    recall_1: float
-    recall_10: float
-    mrr_10: float
-    recall_60: float | None = None
-    recall_120: float | None = None
-
-    @classmethod
-    def of(cls, ranks: Sequence[Rank], *, deep: bool = False) -> Metrics:
-        """From each question's rank, counted from 0, None for not found."""
-        reciprocal = [1 / (rank + 1) if rank is not None and rank < _PAGE else 0.0 for rank in ranks]
-        deeper = {f"recall_{depth}": _recall(ranks, depth) for depth in _DEEP} if deep else {}
-        return cls(len(ranks), _recall(ranks, 1), _recall(ranks, 10), _mean(reciprocal), **deeper)
-
-
-@dataclass(slots=True)
-class Report:
-    """Everything one evaluation measured. `hard` repeats a row on the questions a keyword engine fails at."""
-
-    questions: int
-    rows: dict[str, Metrics] = field(default_factory=dict)
-    hard: dict[str, Metrics] = field(default_factory=dict)
-    unknown_answers: int | None = None
-    kept: float | None = None
-    unanswerable: int = 0
-    no_match: float | None = None
-    answered_wrongly: list[str] = field(default_factory=list)
-    p50_ms: float = 0.0
-    p95_ms: float = 0.0
-
-    def add(self, name: str, ranks: Sequence[Rank], questions: Sequence[JudgedQuestion], *, deep: bool) -> None:
-        """A row, and its hard part where the questions know theirs."""
-        self.rows[name] = Metrics.of(ranks, deep=deep)
-        hard = [rank for rank, question in zip(ranks, questions, strict=True) if question.hard]
-        if hard:
-            self.hard[name] = Metrics.of(hard, deep=deep)
+# The settings a search depends on share this beginning; the catalogs are told as releases.
+_SEARCH_SETTINGS = "ARD_"
+_OTHERWISE_TOLD = frozenset({"ARD_CATALOGS"})
 
 
 async def evaluate_here(
     settings: Settings,
-    questions: Sequence[JudgedQuestion],
+    sets: Sequence[JudgedSet],
     *,
     unanswerable: Sequence[str] = (),
     baselines: bool = False,
@@ -85,38 +57,28 @@ async def evaluate_here(
     models = Models(settings)
     tables = open_tables(settings, models)
     try:
-        report = await evaluate_by(_in_process(tables), questions, unanswerable=unanswerable, told=told)
-        await _measure_pool(tables, questions, report, baselines=baselines)
+        ask = _in_process(tables)
+        outcomes = await _outcomes(ask, sets, told)
+        nothing = await _asked_for_nothing(ask, unanswerable)
+        await _measure_pool(tables, _questions(sets), outcomes, baselines=baselines, told=told)
+        _name_what_was_missed(tables, outcomes)
+        return report_of(sets, outcomes, nothing, subject_of(tables))
     finally:
         tables.close()
         await to_thread.run_sync(models.close)
-    return report
 
 
 async def evaluate_by(
-    ask: Ask, questions: Sequence[JudgedQuestion], *, unanswerable: Sequence[str] = (), told: Told = silent
+    ask: Ask,
+    sets: Sequence[JudgedSet],
+    *,
+    subject: Subject,
+    unanswerable: Sequence[str] = (),
+    told: Told = silent,
 ) -> Report:
-    """Measure whatever answers POST /search bodies. The pool cannot be seen from outside."""
-    report = Report(questions=len(questions), unanswerable=len(unanswerable))
-    by_score: list[Rank] = []
-    by_default: list[Rank] = []
-    kept, took_ms = [], []
-    for done, question in enumerate(questions, start=1):
-        started = time.perf_counter()
-        reply = await ask(_body(question.text, "score"))
-        took_ms.append((time.perf_counter() - started) * 1e3)
-        by_score.append(rank_in(reply, question.targets))
-        by_default.append(rank_in(await ask(_body(question.text, "source")), question.targets))
-        kept.append(bool(reply["results"]))
-        told(Progress("questions", done, len(questions)))
-    report.add("score order", by_score, questions, deep=False)
-    report.add("default order", by_default, questions, deep=False)
-    report.kept = _mean(kept) if kept else None
-    report.p50_ms, report.p95_ms = _quantile(took_ms, 0.5), _quantile(took_ms, 0.95)
-    report.answered_wrongly = [text for text in unanswerable if (await ask(_body(text, "score")))["results"]]
-    if unanswerable:
-        report.no_match = 1 - len(report.answered_wrongly) / len(unanswerable)
-    return report
+    """Measure whatever answers POST /search bodies. The pool cannot be seen from outside, and the report says so."""
+    outcomes = await _outcomes(ask, sets, told)
+    return report_of(sets, outcomes, await _asked_for_nothing(ask, unanswerable), subject)
 
 
 def rank_in(reply: Reply, targets: Sequence[Target]) -> Rank:
@@ -126,36 +88,37 @@ def rank_in(reply: Reply, targets: Sequence[Target]) -> Rank:
     )
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """The report for programs."""
-    return asdict(report)
+def subject_of(tables: Tables) -> Subject:
+    """What is searched in this process."""
+    settings, legs = tables.settings, tables.searched_with
+    return Subject(
+        where="in this process",
+        releases={catalog.name: catalog.release.id for catalog in tables.catalogs},
+        documents={catalog.name: catalog.rows for catalog in tables.catalogs},
+        embedder=f"{legs.embedder.model} ({legs.embedder.provider}, {legs.embedder.dimension} dimensions)",
+        judge=f"{legs.judge.model} ({legs.judge.provider})" if legs.judge and settings.rerank else "none",
+        settings=_search_settings(settings),
+        threshold=settings.min_rerank_score,
+    )
 
 
-def as_text(report: Report) -> str:
-    """The report for people: one table, then what is not a rank."""
-    lines = [f"{report.questions} questions", "", _HEADER]
-    for name, metrics in report.rows.items():
-        lines.append(_line(name, metrics))
-        if name in report.hard:
-            lines.append(_line(f"  hard ({report.hard[name].questions})", report.hard[name]))
-    lines.append("")
-    if report.unknown_answers:
-        lines.append(f"{report.unknown_answers} questions have no right answer among the documents")
-    if report.kept is not None:
-        lines.append(f"kept an eligible result   {report.kept:.1%}")
-    if report.no_match is not None:
-        lines.append(f"no match for unanswerable {report.no_match:.1%} of {report.unanswerable}")
-        lines += [f"  answered: {text}" for text in report.answered_wrongly]
-    lines.append(f"latency                   p50 {report.p50_ms:.0f} ms, p95 {report.p95_ms:.0f} ms")
-    return "\n".join(lines)
+def subject_over(url: str, health: Mapping[str, Any]) -> Subject:
+    """What a running service says of itself: its /health, of which nothing is taken for granted."""
+    releases, documents, models = (health.get(key) for key in ("releases", "catalogs", "models"))
+    return Subject(
+        where=f"over HTTP at {url}",
+        releases=dict(releases) if isinstance(releases, Mapping) else None,
+        documents=dict(documents) if isinstance(documents, Mapping) else None,
+        judge=str(models["judge"]) if isinstance(models, Mapping) and "judge" in models else None,
+    )
 
 
-_HEADER = f"{'':16}{'R@1':>8}{'R@10':>8}{'MRR@10':>8}{'R@60':>8}{'R@120':>8}"
-
-
-def _line(name: str, metrics: Metrics) -> str:
-    values = (metrics.recall_1, metrics.recall_10, metrics.mrr_10, metrics.recall_60, metrics.recall_120)
-    return f"{name:16}" + "".join("" if value is None else f"{value:8.4f}" for value in values)
+def _search_settings(settings: Settings) -> dict[str, bool | int | float | str]:
+    return {
+        row.metadata["name"]: getattr(settings, row.name)
+        for row in fields(settings)
+        if row.metadata["name"].startswith(_SEARCH_SETTINGS) and row.metadata["name"] not in _OTHERWISE_TOLD
+    }
 
 
 def _in_process(tables: Tables) -> Ask:
@@ -165,32 +128,80 @@ def _in_process(tables: Tables) -> Ask:
     return ask
 
 
+def _questions(sets: Sequence[JudgedSet]) -> list[JudgedQuestion]:
+    return [question for each in sets for question in each.questions]
+
+
+async def _outcomes(ask: Ask, sets: Sequence[JudgedSet], told: Told) -> list[Outcome]:
+    """Each question's outcome, in the order of the sets and their questions."""
+    meter = Meter("questions", len(_questions(sets)), told)
+    outcomes = []
+    for each in sets:
+        for question in each.questions:
+            outcomes.append(await _outcome(ask, each.name, question))
+            meter.advance(1)
+    return outcomes
+
+
+async def _outcome(ask: Ask, name: str, question: JudgedQuestion) -> Outcome:
+    """Both orders of the reply; the time is that of the first, which no cache has seen."""
+    started = time.perf_counter()
+    reply = await ask(_body(question.text, "score"))
+    took_ms = (time.perf_counter() - started) * 1e3
+    by_default = await ask(_body(question.text, "source"))
+    rank = rank_in(reply, question.targets)
+    results = reply["results"]
+    return Outcome(
+        set=name,
+        question=question,
+        ranks={SCORE_ORDER: rank, DEFAULT_ORDER: rank_in(by_default, question.targets)},
+        took_ms=took_ms,
+        first=_found(results[0]) if results else None,
+        right_score=None if rank is None else int(results[rank]["score"]),
+    )
+
+
+async def _asked_for_nothing(ask: Ask, texts: Sequence[str]) -> list[Unanswerable]:
+    replies = [(text, await ask(_body(text, "score"))) for text in texts]
+    return [Unanswerable(text, bool(reply["results"]), _best_score(reply)) for text, reply in replies]
+
+
+def _best_score(reply: Reply) -> int | None:
+    """The best document's score: the first result's, or what `eligibility` tells of those under the threshold."""
+    best = reply["results"][0]["score"] if reply["results"] else (reply.get("eligibility") or {}).get("topScore")
+    return None if best is None else int(best)
+
+
+def _found(entry: Mapping[str, Any]) -> Found:
+    return Found(
+        title=str(entry.get("displayName", "")),
+        code=code_of(entry, "okf:"),
+        source=str(entry.get("okf:sourceDirectory", "")),
+        score=int(entry.get("score", 0)),
+    )
+
+
 async def _measure_pool(
-    tables: Tables, questions: Sequence[JudgedQuestion], report: Report, *, baselines: bool
+    tables: Tables, questions: Sequence[JudgedQuestion], outcomes: Sequence[Outcome], *, baselines: bool, told: Told
 ) -> None:
-    """The pool's recall, and the plain engines on the same questions and the same vectors."""
-    asked = judged_rows(tables, questions)
-    ranks: dict[str, list[Rank]] = {"pool": []}
-    async for seen in observe(tables, asked):
-        ranks["pool"].append(seen.pool_rank)
-        for name, rank in baseline_ranks(seen).items() if baselines else ():
-            ranks.setdefault(name, []).append(rank)
-    report.unknown_answers = sum(not right for _, right in asked)
-    for name, found in ranks.items():
-        report.add(name, found, questions, deep=True)
+    """Each question's rank in the pool, and by the plain engines on the same vectors."""
+    meter = Meter("pool", len(questions), told)
+    at = 0
+    async for seen in observe(tables, judged_rows(tables, questions)):
+        outcomes[at].ranks.update({"pool": seen.pool_rank, **(baseline_ranks(seen) if baselines else {})})
+        outcomes[at].answerable = bool(seen.right)
+        at += 1
+        meter.advance(1)
+
+
+def _name_what_was_missed(tables: Tables, outcomes: Sequence[Outcome]) -> None:
+    """The titles of right answers that do not come first: a code alone tells a reader little."""
+    missed = [outcome for outcome in outcomes if outcome.answerable and outcome.ranks[SCORE_ORDER] != 0]
+    rows = [min(right) for _, right in judged_rows(tables, [outcome.question for outcome in missed])]
+    hits = tables.hits(rows)
+    for outcome, row in zip(missed, rows, strict=True):
+        outcome.expected_title = hits[row].leaf.title
 
 
 def _body(text: str, order: str) -> dict[str, Any]:
-    return {"query": {"text": text}, "pageSize": _PAGE, "order": order}
-
-
-def _recall(ranks: Sequence[Rank], depth: int) -> float:
-    return _mean([rank is not None and rank < depth for rank in ranks])
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
-
-
-def _quantile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)] if values else 0.0
+    return {"query": {"text": text}, "pageSize": PAGE, "order": order}

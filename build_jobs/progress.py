@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["collect", "embed", "index", "verify", "publish", "questions"]
+Stage = Literal["collect", "embed", "index", "verify", "publish", "questions", "pool"]
 
 
 @dataclass(frozen=True, slots=True)

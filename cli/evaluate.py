@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.progress import StatusLine, progress_text
-from shared.errors import SettingsError
+from shared.errors import AskbucketError, BuildError, SettingsError
 
 if TYPE_CHECKING:
-    from build_jobs.evaluate import Report
+    from build_jobs.report.figures import JudgedSet, Report, Subject
+
+_ENDINGS = (".xz", ".jsonl", ".json")
 
 
 def add_parser(verbs: Any) -> None:
@@ -20,48 +23,113 @@ def add_parser(verbs: Any) -> None:
     verb = verbs.add_parser("evaluate", help="measure answers against judged questions")
     kinds = verb.add_subparsers(dest="kind", required=True, metavar="KIND")
     tables = kinds.add_parser("tables", help="table searches")
-    tables.add_argument("--questions", required=True, type=Path, metavar="FILE", help="JSON Lines: _id, text")
-    tables.add_argument("--qrels", required=True, type=Path, metavar="FILE", help="TSV: question, leaf, score")
+    judged: dict[str, Any] = {"required": True, "action": "append", "type": Path, "metavar": "FILE"}
+    tables.add_argument("--questions", help="JSON Lines: _id, text; may be repeated, each with its --qrels", **judged)
+    tables.add_argument("--qrels", help="TSV: question, leaf, score", **judged)
     tables.add_argument("--unanswerable", type=Path, metavar="FILE", help="questions that should find no match")
     tables.add_argument("--sample", type=int, metavar="N", help="only N questions of each file, the same ones always")
     tables.add_argument("--baselines", action="store_true", help="plain engines on the same questions, too (--bucket)")
     where = tables.add_mutually_exclusive_group()
     where.add_argument("--url", help="a running service")
     where.add_argument("--bucket", metavar="URL", help="the releases there, in this process (default: BUCKET_URL)")
+    tables.add_argument("--html", type=Path, metavar="FILE", help="write the report as one HTML page, too")
     tables.add_argument("--json", action="store_true", help="one JSON object on standard output")
     tables.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure and print."""
+    """Measure, print, and write the page where one is asked for."""
     import asyncio
 
-    from build_jobs.evaluate import as_json, as_text
+    from build_jobs.report.figures import as_json
+    from build_jobs.report.text import as_text
 
+    _refuse_no_folder(args.html)
     line = StatusLine()
     report = asyncio.run(measure(args, line))
     line.end()
+    if args.html:
+        _write_page(report, args.html)
     print(json.dumps(as_json(report)) if args.json else as_text(report))
 
 
 async def measure(args: argparse.Namespace, line: StatusLine) -> Report:
     """The report. Raises SettingsError for flags that do not go together, BuildError for files that cannot be read."""
     from build_jobs.evaluate import evaluate_by, evaluate_here
-    from build_jobs.judged import read_judged, read_texts, sample
+    from build_jobs.judged import read_texts, sample
     from cli.options import settings_of
 
-    questions = sample(read_judged(args.questions, args.qrels), args.sample)
+    if args.url and args.baselines:
+        raise SettingsError("--baselines are measured in process: give --bucket instead of --url")
+    if args.sample is not None and args.sample < 1:
+        raise SettingsError(f"--sample {args.sample}: expected 1 or more")
+    sets = judged_sets(args.questions, args.qrels, args.sample)
     unanswerable = sample(read_texts(args.unanswerable), args.sample) if args.unanswerable else []
 
     def told(progress: Any) -> None:
         line.show(progress_text(progress))
 
     if args.url:
-        if args.baselines:
-            raise SettingsError("--baselines are measured in process: give --bucket instead of --url")
-        return await evaluate_by(_over(args.url), questions, unanswerable=unanswerable, told=told)
+        ask = _over(args.url)
+        return await evaluate_by(ask, sets, subject=_service(args.url), unanswerable=unanswerable, told=told)
     settings = settings_of(args)
-    return await evaluate_here(settings, questions, unanswerable=unanswerable, baselines=args.baselines, told=told)
+    return await evaluate_here(settings, sets, unanswerable=unanswerable, baselines=args.baselines, told=told)
+
+
+def judged_sets(questions: Sequence[Path], qrels: Sequence[Path], size: int | None) -> list[JudgedSet]:
+    """The first file of questions with the first of judgements, and so on; each named by its file of questions.
+
+    Raises SettingsError where the flags do not pair.
+    """
+    from build_jobs.judged import read_judged, sample
+    from build_jobs.report.figures import JudgedSet
+
+    if len(questions) != len(qrels):
+        raise SettingsError(f"each --questions needs its --qrels: found {len(questions)} and {len(qrels)}")
+    read = [read_judged(*pair) for pair in zip(questions, qrels, strict=True)]
+    named = zip(_names(questions), read, strict=True)
+    return [JudgedSet(name, sample(judged, size), len(judged)) for name, judged in named]
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """File names without their endings; where two are the same, the later one is numbered."""
+    names: list[str] = []
+    for path in paths:
+        name = path.name
+        while name.endswith(_ENDINGS):
+            name = name[: name.rindex(".")]
+        same = sum(each == name or each.startswith(f"{name} (") for each in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names
+
+
+def _refuse_no_folder(page: Path | None) -> None:
+    """Before minutes of measuring, not after them."""
+    if page and (page.is_dir() or not page.resolve().parent.is_dir()):
+        raise SettingsError(f"--html {page}: expected a file in a folder that is there")
+
+
+def _write_page(report: Report, path: Path) -> None:
+    from build_jobs.report.page import as_html
+
+    try:
+        path.write_text(as_html(report), encoding="utf-8")
+    except OSError as error:
+        raise BuildError(f"--html {path} cannot be written: {error.strerror}") from error
+    print(f"report written to {path}", file=sys.stderr)
+
+
+def _service(url: str) -> Subject:
+    """What the service says of itself; a service may answer searches and keep its /health to itself."""
+    from build_jobs.evaluate import subject_over
+    from cli.client import get
+    from shared.settings import without_userinfo
+
+    try:
+        health = get(f"{url.rstrip('/')}/health")
+    except AskbucketError:
+        health = {}
+    return subject_over(without_userinfo(url), health)
 
 
 def _over(url: str) -> Any:

@@ -10,8 +10,10 @@ from typing import Any
 import anyio
 import pytest
 
-from build_jobs.evaluate import Metrics, Report, as_json, as_text, evaluate_by, rank_in
+from build_jobs.evaluate import evaluate_by, rank_in, subject_over
 from build_jobs.judged import JudgedQuestion, Target, read_judged, read_texts, sample
+from build_jobs.report.figures import JudgedSet, Metrics, Report, Subject, as_json
+from build_jobs.report.text import as_text
 from shared.errors import BuildError
 
 QUESTIONS = """{"_id": "q1", "text": "sales", "bm25Rank": 3}
@@ -89,37 +91,74 @@ def test_a_sample_is_the_same_every_time_and_everything_without_a_size():
     assert sample(items, None) == sample(items, 1000) == items
 
 
-def test_a_right_answer_under_the_threshold_counts_as_missed_and_the_order_asked_for_is_the_one_measured():
-    right = {"okf:sourceDirectory": "sec-edgar", "okf:concept": "Revenues"}
-    other = {"okf:sourceDirectory": "census", "okf:variable": "B01001_001E"}
-    replies: dict[tuple[str, str], list[Mapping[str, Any]]] = {
-        ("sales", "score"): [right, other],
-        ("sales", "source"): [other, right],
-        ("rent", "score"): [],
-        ("rent", "source"): [],
-        ("tell me a joke", "score"): [],
-        ("sing", "score"): [other],
-    }
+RIGHT = {"displayName": "Revenues", "okf:sourceDirectory": "sec-edgar", "okf:concept": "Revenues", "score": 91}
+OTHER = {"displayName": "Population", "okf:sourceDirectory": "census", "okf:variable": "B01001_001E", "score": 64}
+SALES = JudgedQuestion("q1", "sales", (Target("sec-edgar", "Revenues"),), hard=False)
+RENT = JudgedQuestion("q2", "rent", (Target(None, "DP04_0134E"),), hard=True)
+OVER_HTTP = Subject("over HTTP at http://127.0.0.1")
+
+
+def answering(replies: Mapping[str, Any]) -> Report:
+    """What is measured of `sales` and `rent`, and of two questions that nothing answers."""
 
     async def ask(body: dict[str, Any]) -> Mapping[str, Any]:
         assert body["pageSize"] == 10
-        return {"results": replies[body["query"]["text"], body["order"]]}
-
-    questions = [
-        JudgedQuestion("q1", "sales", (Target("sec-edgar", "Revenues"),), hard=False),
-        JudgedQuestion("q2", "rent", (Target(None, "DP04_0134E"),), hard=True),
-    ]
+        found = replies[f"{body['query']['text']}, {body['order']}"]
+        return {"results": found} if found else {"results": [], "eligibility": {"threshold": 50, "topScore": 31}}
 
     async def evaluated() -> Report:
-        return await evaluate_by(ask, questions, unanswerable=["tell me a joke", "sing"])
+        sets = [JudgedSet("both", [SALES, RENT], 7)]
+        return await evaluate_by(ask, sets, subject=OVER_HTTP, unanswerable=["tell me a joke", "sing"])
 
-    report = anyio.run(evaluated)
+    return anyio.run(evaluated)
+
+
+REPLIES = {
+    "sales, score": [RIGHT, OTHER],
+    "sales, source": [OTHER, RIGHT],
+    "rent, score": [],
+    "rent, source": [],
+    "tell me a joke, score": [],
+    "sing, score": [OTHER],
+}
+
+
+def test_a_right_answer_under_the_threshold_counts_as_missed_and_the_order_asked_for_is_the_one_measured():
+    report = answering(REPLIES)
     assert report.rows["score order"].mrr_10 == pytest.approx(0.5)
     assert report.rows["default order"].mrr_10 == pytest.approx(0.25)
     assert report.hard["score order"].recall_10 == 0
     assert (report.kept, report.no_match, report.answered_wrongly) == (0.5, 0.5, ["sing"])
+    assert (report.questions, report.of, report.unanswered) == (2, 7, ["rent"])
     assert "answered: sing" in as_text(report)
+    assert "a sample of 7" in as_text(report)
     assert as_json(report)["rows"]["score order"]["recall_1"] == 0.5
+
+
+def test_scores_are_of_the_right_answer_and_of_the_best_document_where_nothing_answers():
+    scores = answering(REPLIES).scores
+    assert [at for at, count in enumerate(scores.right) if count] == [18]  # 91, in steps of 5
+    assert scores.right_not_returned == 1
+    assert [at for at, count in enumerate(scores.unanswerable) if count] == [6, 12]  # 31 by eligibility, 64 answered
+    assert scores.unanswerable_unscored == 0
+
+
+def test_a_service_is_measured_without_its_pool_and_the_report_says_so():
+    report = answering(REPLIES)
+    assert list(report.rows) == ["score order", "default order"]
+    assert report.unknown_answers is None
+    assert report.rows["score order"].recall_60 is None
+    assert any("--bucket" in note and "pool" in note for note in report.notes)
+    assert all(note in as_text(report) for note in report.notes)
+
+
+def test_what_a_service_says_of_itself_is_taken_as_far_as_it_goes():
+    health = {"releases": {"built-in": "r1"}, "catalogs": {"built-in": 542}, "models": {"judge": "embedded"}}
+    assert subject_over("http://127.0.0.1", health) == Subject(
+        "over HTTP at http://127.0.0.1", {"built-in": "r1"}, {"built-in": 542}, None, "embedded"
+    )
+    assert subject_over("http://127.0.0.1", {}) == OVER_HTTP
+    assert subject_over("http://127.0.0.1", {"releases": "r1", "catalogs": 3, "models": None}) == OVER_HTTP
 
 
 def test_a_rank_is_the_first_of_several_right_answers():
