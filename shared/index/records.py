@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import ReleaseIncompatible
+from shared.index.selection import Selection
 
 _SCHEMA = """
 CREATE TABLE leaf (
@@ -41,6 +43,9 @@ CREATE INDEX leaf_by_source ON leaf (source);
 CREATE INDEX leaf_by_code ON leaf (code);
 """
 _LEAF_COLUMNS = tuple(field.name for field in fields(Leaf))
+_LEAVES = f"SELECT row, {', '.join(_LEAF_COLUMNS)} FROM leaf WHERE row IN ({{}})"  # noqa: S608 - names of our own
+_QUERIES, _TAGS, _FRONT_MATTER = (1 + _LEAF_COLUMNS.index(name) for name in ("queries", "tags", "front_matter"))
+OrderColumn = Literal["title", "urn", "publisher"]
 # SQLite takes at most 32,766 parameters; far fewer keep the statement small.
 _MOST_PARAMETERS = 500
 
@@ -93,8 +98,7 @@ class Records:
 
     def leaves(self, rows: Sequence[int]) -> dict[int, Leaf]:
         """The leaves of these rows."""
-        lines = self._of("SELECT * FROM leaf WHERE row IN ({})", [int(row) for row in rows])
-        return {line[0]: _leaf(line[1:-1]) for line in lines}
+        return _leaves(self._of(_LEAVES, [int(row) for row in rows]))
 
     def sources(self) -> dict[str, Source]:
         """Every source directory, by name."""
@@ -139,6 +143,52 @@ class Records:
         """Every URN of these source directories."""
         return {line[0] for line in self._of("SELECT urn FROM leaf WHERE source IN ({})", directories)}
 
+    def row_of_urn(self, urn: str) -> int | None:
+        """The row of the leaf with exactly this URN."""
+        return next((line[0] for line in self._all("SELECT row FROM leaf WHERE urn = ?", (urn,))), None)
+
+    def row_of_path(self, path: str) -> int | None:
+        """The row of the leaf with exactly this path."""
+        return next((line[0] for line in self._all("SELECT row FROM leaf WHERE path = ?", (path,))), None)
+
+    def rows_where(self, selection: Selection) -> list[int]:
+        """The selected rows, sorted."""
+        return [line[0] for line in self._where("SELECT row FROM leaf WHERE {} ORDER BY row", selection)]
+
+    def first_rows(self, directory: str, count: int) -> list[int]:
+        """The first rows of a source directory."""
+        lines = self._all("SELECT row FROM leaf WHERE source = ? ORDER BY row LIMIT ?", (directory, count))
+        return [line[0] for line in lines]
+
+    def keys_where(self, column: OrderColumn, selection: Selection) -> list[tuple[str, str, int]]:
+        """`(value of the column, URN, row)` of each selected row, in no order."""
+        return self._where(f"SELECT {column}, urn, row FROM leaf WHERE {{}}", selection)  # noqa: S608 - one of three
+
+    def sources_where(self, selection: Selection) -> dict[str, int]:
+        """Source directory → selected rows in it."""
+        return dict(self._where("SELECT source, count(*) FROM leaf WHERE {} GROUP BY source", selection))
+
+    def tags_where(self, selection: Selection) -> dict[str, int]:
+        """Tag → selected rows that carry it."""
+        if selection.is_all:
+            return dict(self._all("SELECT tag, count(*) FROM tag GROUP BY tag"))
+        sql = "SELECT tag, count(*) FROM tag WHERE row IN (SELECT row FROM leaf WHERE {}) GROUP BY tag"
+        return dict(self._where(sql, selection))
+
+    def folders(self) -> dict[str, int]:
+        """Folder → leaves that lie directly in it. 0.1 s for 118,703 leaves: to be asked once."""
+        return Counter(line[0].rpartition("/")[0] for line in self._all("SELECT path FROM leaf"))
+
+    def titles_in(self, folder: str, skip: int, count: int) -> list[tuple[str, str]]:
+        """`(path, title)` of leaves that lie directly in a folder, by path, from the one behind `skip` others on."""
+        inside = f"{folder}/" if folder else ""
+        sql = (
+            "SELECT path, title FROM leaf WHERE path >= ? AND path < ? AND instr(substr(path, ?), '/') = 0"
+            " ORDER BY path LIMIT ? OFFSET ?"
+        )
+        beyond = f"{folder}0" if folder else "\U0010ffff"  # `0` comes right behind the slash
+        return self._all(sql, (inside, beyond, len(inside) + 1, count, skip))
+
     def signatures(self) -> dict[str, int]:
         """Signature of the embedded text → row: what a rebuild need not embed again."""
         return {line[0]: line[1] for line in self._all("SELECT signature, row FROM leaf")}
@@ -150,6 +200,10 @@ class Records:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+    def _where(self, sql: str, selection: Selection) -> list[tuple[Any, ...]]:
+        condition, parameters = selection.condition()
+        return self._all(sql.format(condition), parameters)
 
     def _one(self, sql: str) -> tuple[Any, ...]:
         return self._all(sql)[0]
@@ -194,18 +248,56 @@ class Records:
         db = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
             db.execute(f"PRAGMA mmap_size = {self._path.stat().st_size}")
+            db.create_function("folded", 1, str.casefold, deterministic=True)
         except sqlite3.DatabaseError:
             db.close()
             raise
         return db
 
 
-def _leaf(line: Sequence[Any]) -> Leaf:
-    values = dict(zip(_LEAF_COLUMNS, line, strict=True))
-    values["queries"] = tuple(json.loads(values["queries"]))
-    values["tags"] = tuple(json.loads(values["tags"]))
-    values["front_matter"] = json.loads(values["front_matter"])
-    return Leaf(**values)
+class _FrontMatter(Mapping[str, Any]):
+    """A leaf's front matter, parsed when first looked into: of 140 candidates read, ten are shown with it."""
+
+    __slots__ = ("_parsed", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parsed: dict[str, Any] | None = None
+
+    def _all(self) -> dict[str, Any]:
+        if self._parsed is None:
+            self._parsed = json.loads(self._text)
+        return self._parsed
+
+    def __getitem__(self, key: str) -> Any:
+        return self._all()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return f"_FrontMatter({self._text!r})"
+
+
+def _leaves(lines: Sequence[tuple[Any, ...]]) -> dict[int, Leaf]:
+    """Row → leaf, of lines of the statement _LEAVES."""
+    queries, tags = (_parsed([line[column] for line in lines]) for column in (_QUERIES, _TAGS))
+    found: dict[int, Leaf] = {}
+    for line, asked, tagged in zip(lines, queries, tags, strict=True):
+        values = list(line)
+        values[_QUERIES], values[_TAGS] = tuple(asked), tuple(tagged)
+        values[_FRONT_MATTER] = _FrontMatter(line[_FRONT_MATTER])
+        found[line[0]] = Leaf(*values[1:])
+    return found
+
+
+def _parsed(texts: Sequence[str]) -> list[list[str]]:
+    """JSON lists decoded in one call, which takes a quarter of the time of one call each."""
+    found: list[list[str]] = json.loads(f"[{','.join(texts)}]")
+    return found
 
 
 def _source(line: tuple[Any, ...]) -> Source:
@@ -216,8 +308,8 @@ def _source(line: tuple[Any, ...]) -> Source:
 def _leaf_rows(leaves: Sequence[Leaf], signatures: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     for row, (leaf, signature) in enumerate(zip(leaves, signatures, strict=True)):
         values = {name: getattr(leaf, name) for name in _LEAF_COLUMNS}
-        for name in ("queries", "tags", "front_matter"):
-            values[name] = _json(values[name])
+        values |= {name: _json(values[name]) for name in ("queries", "tags")}
+        values["front_matter"] = _json(dict(leaf.front_matter))
         yield (row, *values.values(), signature)
 
 

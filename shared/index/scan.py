@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 import mmap
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,13 @@ _MOST_RUNS = 64
 # Above this share of all rows, scanning everything and taking the columns is faster than gathering: for three
 # quarters of those rows 53 ms against 113 ms, and no copy of them.
 _MOST_GATHERED = 0.25
+# Queries of several requests go over the rows together up to this many: 8 cost one core 6.3 ms for 30,000 rows of
+# 1,536, 32 cost 15.4 ms where four times 8 cost 25; beyond that there is little left to share (64: 27.7 ms).
+_MOST_TOGETHER = 32
 # float16 rounds a unit vector's length by up to 5e-4; what is further off was never a unit vector.
 _LENGTH_TOLERANCE = 0.02
+# Scores whose maxima bound the k best from below; 256 floats are 1 KB.
+_BLOCK = 256
 
 log = logging.getLogger(__name__)
 
@@ -54,31 +61,95 @@ class Vectors:
 
     def unusable(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Which of these rows hold no unit vector (NaN, infinite, zero or unnormalised)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            length = np.linalg.norm(self.array[rows].astype(np.float32), axis=1)
-            usable: npt.NDArray[np.bool_] = np.abs(length - 1) <= _LENGTH_TOLERANCE
+        # Not by np.linalg.norm, which needs float32: 0.03 ms for 280 rows of 1,536 against 1.9 ms.
+        length = np.asarray(numkong.norm(self.array[rows], axis=1))
+        usable: npt.NDArray[np.bool_] = np.abs(length - 1) <= _LENGTH_TOLERANCE
         return ~usable
 
 
+@dataclass(slots=True, eq=False)
+class _Scan:
+    """One request's scan, and its scores once somebody has done it."""
+
+    vectors: Vectors
+    queries: Float32
+    rows: Rows | None
+    scores: Float32 | None = None
+
+    def goes_with(self, other: _Scan) -> bool:
+        """Whether one pass over the rows can answer both."""
+        return self.vectors is other.vectors and self.rows is None and other.rows is None
+
+
 class Scanner:
-    """Scores vectors against queries on a pool of threads that all requests of a process share."""
+    """Scores vectors against queries on a pool of threads that all requests of a process share.
+
+    One scan runs at a time and has every thread, since scans side by side only make each other late. Whoever has
+    the turn does the oldest one that waits, together with what one pass over the same rows can answer beside it,
+    until its own is done; so nobody is passed over.
+    """
 
     def __init__(self, threads: int = 0) -> None:
         self._threads = threads_or_cores(threads)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="scan")
+        self._turn = threading.Lock()
+        self._waiting: list[_Scan] = []
+        self._waiting_lock = threading.Lock()
         kernels = sorted(name for name, there in numkong.get_capabilities().items() if there)
         log.info("scan kernels: %s; threads: %d", ", ".join(kernels), self._threads)
         if kernels == ["serial"]:
             log.warning("this processor has no vector kernel: the scan runs many times slower")
 
     def scan(self, vectors: Vectors, queries: Float32, rows: Rows | None = None) -> Float32:
-        """Cosine of every query with every row.
+        """Cosine of every query with every row; the same bits whatever else is being asked.
 
         `queries` is `(q, dimension)` float32, unit length. `rows` are sorted row numbers, or None for all.
-        Returns `(q, n)` float32, one contiguous line a query, `n` aligned with `rows`.
+        Returns `(q, n)` float32, one contiguous line a query, `n` aligned with `rows`. Raises ValueError for queries
+        of another dimension.
         """
+        dimension = vectors.array.shape[1]
+        if queries.ndim != 2 or queries.shape[1] != dimension:
+            raise ValueError(f"expected queries of {dimension} dimensions, got an array of {queries.shape}")
         if rows is not None and len(rows) > vectors.rows * _MOST_GATHERED and _scattered(rows):
             return np.ascontiguousarray(self.scan(vectors, queries)[:, rows])
+        own = _Scan(vectors, queries, rows)
+        with self._waiting_lock:
+            self._waiting.append(own)
+        try:
+            with self._turn:
+                while own.scores is None:
+                    self._answer(self._next())
+        finally:
+            with self._waiting_lock:
+                self._waiting.remove(own)
+        assert own.scores is not None  # noqa: S101 - the turn was ours until it was done
+        return own.scores
+
+    def close(self) -> None:
+        """End the threads; a scan under way finishes."""
+        self._pool.shutdown(wait=False)
+
+    def _next(self) -> list[_Scan]:
+        """The oldest scan that waits, and others that go with it."""
+        with self._waiting_lock:
+            waiting = [each for each in self._waiting if each.scores is None]
+        oldest, *others = waiting
+        batch, room = [oldest], _MOST_TOGETHER - len(oldest.queries)
+        for other in others:
+            if oldest.goes_with(other) and len(other.queries) <= room:
+                batch.append(other)
+                room -= len(other.queries)
+        return batch
+
+    def _answer(self, batch: Sequence[_Scan]) -> None:
+        """Give every scan of the batch its scores, lines of one matrix."""
+        queries = batch[0].queries if len(batch) == 1 else np.concatenate([each.queries for each in batch])
+        scores, start = self._score(batch[0].vectors, queries, batch[0].rows), 0
+        for each in batch:
+            each.scores = scores[start : start + len(each.queries)]
+            start += len(each.queries)
+
+    def _score(self, vectors: Vectors, queries: Float32, rows: Rows | None) -> Float32:
         packed = numkong.dots_pack(np.ascontiguousarray(queries, dtype=np.float16), dtype="f16")
         out = np.empty((len(queries), vectors.rows if rows is None else len(rows)), dtype=np.float32)
 
@@ -90,24 +161,44 @@ class Scanner:
         list(self._pool.map(score, _tasks(vectors.rows, rows, self._threads)))
         return out
 
-    def close(self) -> None:
-        """End the threads; a scan under way finishes."""
-        self._pool.shutdown(wait=False)
-
 
 def not_cosines(scores: Float32) -> Rows:
     """Positions of `(q, n)` scores where any is no cosine: NaN, infinite, or of a vector far from unit length."""
-    return np.flatnonzero(~(np.abs(scores) <= 1 + _LENGTH_TOLERANCE).all(axis=0)).astype(np.int64)
+    most = 1 + _LENGTH_TOLERANCE
+    # A NaN anywhere is the minimum and the maximum, and compares as false.
+    if scores.size == 0 or (scores.min() >= -most and scores.max() <= most):
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(~(np.abs(scores) <= most).all(axis=0)).astype(np.int64)
 
 
 def top(scores: Float32, k: int) -> Rows:
-    """Positions of the k best scores, best first; equal scores in row order, so that a reply is repeatable."""
+    """Positions of the k best scores, best first; equal scores in row order, so that a reply is repeatable.
+
+    Scores are numbers, never NaN. Of 118,703, the best 150 take 0.06 ms and the best 6 take 0.04 ms.
+    """
     k = min(k, len(scores))
     if k == 0:
         return np.empty(0, dtype=np.int64)
-    least = scores[np.argpartition(scores, len(scores) - k)[len(scores) - k :]].min()
-    chosen = np.flatnonzero(scores >= least)
-    return chosen[np.argsort(-scores[chosen], kind="stable")][:k].astype(np.int64)
+    chosen = np.flatnonzero(scores >= _least(scores, k))
+    values = scores[chosen]
+    if len(chosen) > 2 * k:  # many are equal, or crowd in few blocks: the order of the others is nobody's concern
+        kth = np.partition(values, len(values) - k)[len(values) - k]
+        better = np.flatnonzero(values > kth)
+        equal = np.flatnonzero(values == kth)[: k - len(better)]
+        kept = np.sort(np.concatenate([better, equal]))
+        chosen, values = chosen[kept], values[kept]
+    return chosen[np.argsort(-values, kind="stable")][:k].astype(np.int64)
+
+
+def _least(scores: Float32, k: int) -> np.float32:
+    """A score that at least k reach, and few others: the k-th best of the blocks' maxima."""
+    blocks = len(scores) // _BLOCK
+    if blocks <= k:
+        kth: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
+        return kth
+    best = np.maximum.reduceat(scores, np.arange(blocks) * _BLOCK)
+    least: np.float32 = np.partition(best, blocks - k)[blocks - k]
+    return least
 
 
 def open_array(path: Path, role: str, *, dtype: str, ndim: int) -> npt.NDArray[Any]:

@@ -27,6 +27,7 @@ from shared.models.prices import price_usd
 from shared.models.retry import LONGEST_WAIT_S, Pace, is_retried
 from shared.models.spend import Spend
 from shared.settings import Settings
+from shared.timed import MODEL, timed
 
 TARGET = "openrouter"
 # What one call can at the most have used; a report above is a fault of the gateway's, and would fill a day's budget.
@@ -202,7 +203,7 @@ class OpenRouterClient:
     async def _exchange(self, path: str, body: Json) -> Json:
         """A JSON object with status 200, or AttemptFailed."""
         try:
-            with anyio.fail_after(self._settings.llm_timeout_s):
+            with anyio.fail_after(self._settings.llm_timeout_s), timed(MODEL):
                 status, headers, content = await self._send(path, body)
         except (TimeoutError, httpx.TimeoutException) as error:
             raise AttemptFailed("timeout", "did not answer in time", retried=True) from error

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BUILT_IN = "built-in"
 EXACT_ROLES = ("records",)
 SEARCH_ROLES = ("records", "vectors", "lexical.*")
+# Releases that were built before documents were part of one can be browsed all the same.
+BROWSE_ROLES = ("records", "lexical.*", "documents?")
 
 
 @dataclass(frozen=True, slots=True)

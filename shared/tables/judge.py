@@ -18,6 +18,7 @@ from shared.tables.candidates import candidates_of
 from shared.tables.merge import Scored
 from shared.tables.pool import Pool, Retrieved, spread, window
 from shared.tables.tables import Tables
+from shared.timed import timed
 
 T = TypeVar("T")
 
@@ -72,7 +73,7 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
     if judge.wants_groups:
         await _judge_by_family(judge, candidates, asked, judged)
     else:
-        judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
+        judged.take(candidates, await _judged(judge, asked, candidates, asked.page))
     seen, last = len(pool.head), pool.head
     while judge.wants_groups and not judged.eligible and seen < settings.prefilter_examined_max:
         if spread(found, last) >= settings.prefilter_narrow_std:
@@ -84,8 +85,13 @@ async def judge_pool(judge: Judge, asked: Asked, found: Retrieved, pool: Pool) -
         if len(last) == 0:
             continue
         candidates = await _shown(found, pool, last, asked)
-        judged.take(candidates, await judge.judge(asked.question, candidates, asked.page, asked.ledger))
+        judged.take(candidates, await _judged(judge, asked, candidates, asked.page))
     return judged
+
+
+async def _judged(judge: Judge, asked: Asked, candidates: Sequence[Candidate], k: int) -> Judgement:
+    with timed("judge"):
+        return await judge.judge(asked.question, candidates, k, asked.ledger)
 
 
 async def _shown(found: Retrieved, pool: Pool, positions: Rows, asked: Asked) -> list[Candidate]:
@@ -143,7 +149,7 @@ class _Call:
         """
         shown = [*self.anchors, *self.group]
         try:
-            self.judgement = await judge.judge(asked.question, shown, asked.page + len(self.anchors), asked.ledger)
+            self.judgement = await _judged(judge, asked, shown, asked.page + len(self.anchors))
         except Unavailable as failure:
             self.failure = failure
             if self.leading:

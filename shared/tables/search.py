@@ -18,6 +18,7 @@ from shared.models.ledger import Ledger
 from shared.models.provider import MAX_QUESTION_CHARS, Judge, Question
 from shared.settings import Settings
 from shared.tables.candidates import candidates_of
+from shared.tables.coverage import lies_in
 from shared.tables.judge import Asked, judge_pool, work
 from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
@@ -27,6 +28,8 @@ from shared.tables.pool import Pool, Retrieved, shape_pool, sorted_positions
 from shared.tables.reply import Outcome, reply
 from shared.tables.scope import Scope, scope_of
 from shared.tables.tables import Tables
+from shared.tables.wording import plain
+from shared.timed import timed
 
 
 async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_url: str = "") -> dict[str, Any]:
@@ -38,9 +41,12 @@ async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_ur
     scope = await work(lambda: scope_of(request, tables))
     if scope.empty:
         return reply(Outcome(request, scope), tables, ledger, base_url)
-    question, notices = phrase(request, legs.embedder.max_chars, settings.strip_places)
-    queries = await legs.embedder.embed(question.phrasings, "query", ledger)
+    with timed("phrase"):
+        question, notices = phrase(request, legs.embedder.max_chars, settings.strip_places)
+    with timed("embed"):
+        queries = await legs.embedder.embed(question.phrasings, "query", ledger)
     found, pool, dropped = await work(lambda: retrieve(question, queries, scope, tables))
+    found, pool = found.kept_for(pool, settings)
     outcome = Outcome(request, scope, notices=(*notices, *dropped))
     if legs.judge is None or not (request.rerank and settings.rerank):
         hits = await work(lambda: in_embedding_order(found, pool, tables, request.page))
@@ -57,15 +63,18 @@ def phrase(request: SearchRequest, max_chars: int, strip_places: bool = True) ->
     """The caller's phrasings, one to four, then a twin of each that names a place, without the place.
 
     Documents describe measures, not places: a place in the question pulls in whatever merely mentions it.
-    The text as asked stays beside its twin, so a place that belongs to the variable is not lost. Texts are read
-    up to `max_chars`, what the embedder can take.
+    The text as asked stays beside its twin, so a place that belongs to the variable is not lost; but without what
+    any table could be called by ("data on …"), which says nothing of the measure. Texts are read up to `max_chars`,
+    what the embedder can take.
     """
-    given = list(dict.fromkeys(text[:max_chars] for text in request.query.phrasings))
-    twins = [strip(text) for text in given] if strip_places else []
+    asked = [text[:max_chars] for text in request.query.phrasings]
+    given = list(dict.fromkeys(map(plain, asked)))
+    twins = [plain(strip(text)) for text in given] if strip_places else []
     added = [twin for twin in dict.fromkeys(twins) if twin not in given]
     stripped = (*(False for _ in given), *(True for _ in added))
-    notices = [*_shortened(request, max_chars), *_places(given if added else [])]
-    return Question(request.query.text, (*given, *added), stripped), notices
+    notices = [*_shortened(request, max_chars), *_plainer(asked), *_places(given if added else [])]
+    places = frozenset(part for text in request.query.phrasings for part in lies_in(text))
+    return Question(request.query.text, (*given, *added), stripped, places), notices
 
 
 def _shortened(request: SearchRequest, max_chars: int) -> list[Notice]:
@@ -80,6 +89,12 @@ def _question_shortened(judge: Judge, question: Question) -> list[Notice]:
     return [notice("query_shortened", f"The judge reads query.text up to {MAX_QUESTION_CHARS} characters.", texts=1)]
 
 
+def _plainer(asked: Sequence[str]) -> list[Notice]:
+    searched = [shorter for text in asked if (shorter := plain(text)) != text]
+    message = "Words that any table could be called by were left out of the search."
+    return [notice("words_set_aside", message, searched=searched)] if searched else []
+
+
 def _places(given: Sequence[str]) -> list[Notice]:
     """What the twins lack, so that a caller sees how a question was read."""
     names = list(dict.fromkeys(name for text in given for name in places_in(text)))
@@ -90,7 +105,7 @@ def _places(given: Sequence[str]) -> list[Notice]:
 def keyword_texts(question: Question, strip_places: bool = True) -> list[str]:
     """What the keyword leg looks up: each text without its place, since a place's name is a rare and heavy word."""
     asked = [text for text, stripped in zip(question.phrasings, question.stripped, strict=True) if not stripped]
-    return list(dict.fromkeys(strip(text) if strip_places else text for text in asked))
+    return list(dict.fromkeys(plain(strip(text)) if strip_places else text for text in asked))
 
 
 def retrieve(
@@ -101,11 +116,13 @@ def retrieve(
     rows = np.arange(tables.rows) if scope.rows is None else scope.rows
     cosines = legs.cosines(queries, scope.rows)
     keywords = legs.keyword_scores(keyword_texts(question, settings.strip_places), scope.rows)
-    found = Retrieved.of(rows, cosines, keywords).without(not_cosines(cosines))
-    pool = shape_pool(found, legs.slices, settings)
-    while len(broken := _unusable(found, pool, legs)):
-        found = found.without(broken)
-        pool = shape_pool(found, legs.slices, settings)
+    reads = legs.judge is None or legs.judge.wants_groups
+    with timed("select"):
+        found = Retrieved.of(rows, cosines, keywords).without(not_cosines(cosines))
+        pool = shape_pool(found, legs.slices, settings, reads=reads)
+        while len(broken := _unusable(found, pool, legs)):
+            found = found.without(broken)
+            pool = shape_pool(found, legs.slices, settings, reads=reads)
     lost = len(rows) - len(found.rows)
     message = "Some documents have no usable vector and were left out."
     return found, pool, [notice("vector_unusable", message, documents=lost)] if lost else []

@@ -47,6 +47,21 @@ def test_a_leaf_comes_back_as_it_was_written(write):
     assert write(written).leaves([0]) == {0: written}
 
 
+def test_a_leaf_that_was_read_can_be_written_again_as_it_was(write):
+    written = leaf("gdp", front_matter={"x": [1, None, {"y": "é"}], "title": "gdp"})
+    [read] = write(written).leaves([0]).values()
+    assert write(read).leaves([0]) == {0: written}
+    assert (list(read.front_matter), read.front_matter["x"], len(read.front_matter)) == (
+        ["x", "title"],
+        [1, None, {"y": "é"}],
+        2,
+    )
+
+
+def test_no_rows_are_no_leaves(write):
+    assert write(leaf("a")).leaves([]) == {}
+
+
 def test_more_rows_than_one_statement_holds_are_read_all(write):
     records = write(*(leaf(f"l{i:04}") for i in range(1_203)))
     assert sorted(records.leaves(list(range(1_203)))) == list(range(1_203))

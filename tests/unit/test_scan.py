@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
 from shared.errors import ReleaseIncompatible
-from shared.index.scan import Scanner, Vectors, not_cosines, top, write_vectors
+from shared.index.scan import Scanner, Vectors, _Scan, not_cosines, top, write_vectors
+
+ROWS = np.arange(3)
 
 
 def unit(rows: int, dimension: int, seed: int = 0) -> np.ndarray:
@@ -57,6 +62,64 @@ def test_top_is_the_sorted_order_with_ties_by_row(values, k):
     scores = np.array(values, dtype=np.float32)
     expected = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
     assert top(scores, k).tolist() == expected
+
+
+# Few values and many of them equal, in lines of up to a dozen blocks: ties lie inside of blocks and across them.
+lines = npst.arrays(np.float32, st.integers(0, 3_000), elements=st.sampled_from([-1.0, -0.0, 0.0, 0.25, 0.5, 1.0]))
+lines |= npst.arrays(np.float32, st.integers(0, 3_000), elements=st.floats(-1, 1, width=32))
+
+
+@given(lines, st.sampled_from([0, 1, 2, 6, 11, 150, 2_999, 4_000]))
+@settings(max_examples=150, deadline=None)
+def test_top_of_a_long_line_equals_the_slow_order(scores, k):
+    assert top(scores, k).tolist() == np.lexsort((np.arange(len(scores)), -scores))[:k].tolist()
+
+
+@pytest.mark.parametrize("scores", [np.zeros(5_000), np.arange(5_000), -np.arange(5_000), np.arange(5_000) % 7])
+def test_top_of_crowded_blocks_and_of_equal_scores_is_in_row_order(scores):
+    expected = np.lexsort((np.arange(5_000), -scores))
+    for k in (1, 6, 150, 5_000, 6_000):
+        assert top(scores.astype(np.float32), k).tolist() == expected[:k].tolist()
+
+
+def test_scans_asked_for_together_each_get_their_own_lines_the_same_bits_as_alone(tmp_path, scanner):
+    one, other = saved(tmp_path, unit(9_001, 64)), unit(700, 64, seed=9)
+    (tmp_path / "other").mkdir()
+    other = saved(tmp_path / "other", other)
+    asked = [(one, unit(count, 64, seed=count), None) for count in (1, 8, 3, 8, 8, 31, 40, 2)]
+    asked += [(other, unit(8, 64, seed=5), None), (one, unit(2, 64, seed=6), np.arange(100, 900))]
+    alone = [scanner.scan(*each) for each in asked]
+    gate = threading.Barrier(len(asked))
+
+    def ask(each):
+        gate.wait()
+        return [scanner.scan(*each) for _ in range(5)]
+
+    with ThreadPoolExecutor(len(asked)) as callers:
+        for expected, together in zip(alone, callers.map(ask, asked), strict=True):
+            assert all(np.array_equal(expected, scores) for scores in together)
+    assert scanner._waiting == []
+
+
+def test_who_has_the_turn_does_the_oldest_and_what_fits_beside_it_and_leaves_the_others(tmp_path, scanner):
+    vectors = saved(tmp_path, unit(50, 8))
+    some, many, filtered = (_Scan(vectors, unit(count, 8), rows) for count, rows in ((8, None), (25, None), (1, ROWS)))
+    more, last = _Scan(vectors, unit(20, 8), None), _Scan(vectors, unit(4, 8), None)
+    scanner._waiting += [some, many, filtered, more, last]
+    batches = []
+    while any(each.scores is None for each in scanner._waiting):
+        batches.append(scanner._next())
+        scanner._answer(batches[-1])
+    assert batches == [[some, more, last], [many], [filtered]]
+
+
+@pytest.mark.parametrize("dimension", [7, 9])
+def test_queries_of_another_dimension_are_refused_and_the_next_ones_answered(tmp_path, scanner, dimension):
+    vectors = saved(tmp_path, unit(50, 8))
+    with pytest.raises(ValueError, match="expected queries of 8 dimensions"):
+        scanner.scan(vectors, unit(1, dimension))
+    assert scanner.scan(vectors, unit(1, 8)).shape == (1, 50)
+    assert scanner._waiting == []
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf, 60.0])

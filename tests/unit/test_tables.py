@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +15,21 @@ import numpy as np
 import pytest
 import yaml
 from conftest import build_tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from shared.contracts.leaf import LEAF_TYPE
+from shared.contracts.tables import OKF_NAMESPACES
 from shared.errors import CatalogConflict, RequestError, SettingsError, UnknownName
-from shared.index.scan import Vectors
+from shared.index.scan import Float32, Rows, Vectors
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
+from shared.models.provider import Candidate, Judgement, Question
 from shared.settings import Settings
 from shared.tables.catalogs import mounts
 from shared.tables.exact import variable, variables
+from shared.tables.legs import Legs
+from shared.tables.registry.browse import entry_of
 from shared.tables.request import parse_search
 from shared.tables.scope import scope_of
 from shared.tables.search import phrase, retrieve, search
@@ -29,6 +37,7 @@ from shared.tables.tables import Tables, open_tables
 
 Ask = Callable[..., dict[str, Any]]
 
+GITHUB, PUBLISHED = OKF_NAMESPACES
 ACCESS = {"type": "Data Source", "title": "X (access)", "publisher": "example.org", "entityType": "a place"}
 
 
@@ -133,6 +142,12 @@ def test_a_family_reaches_over_the_catalogs_that_extend_it(ask):
         ({"query": {"filter": {"tags": ["state", "nowhere"]}}}, {"money/income"}),
         ({"query": {"filter": {"type": "application/mcp-server-card+json"}}}, set()),
         ({"query": {"filter": {"publisher": "example.org"}}, "sources": ["datacommons"]}, set()),
+        ({"query": {"filter": {"okf:sourceDirectory": "money"}}}, {"money/income", "money/broken"}),
+        ({"query": {"filter": {f"{GITHUB}sourceDirectory": ["money"]}}}, {"money/income", "money/broken"}),
+        ({"query": {"filter": {f"{PUBLISHED}sourceDirectory": "money", "tags": "state"}}}, {"money/income"}),
+        ({"query": {"@context": ["x", {"k": PUBLISHED}], "filter": {"k:sourceDirectory": "money"}}},
+         {"money/income", "money/broken"}),
+        ({"query": {"filter": {"okf:sourceDirectory": "money"}}, "sources": ["datacommons"]}, set()),
     ],
 )  # fmt: skip
 def test_values_of_a_filter_are_alternatives_and_filters_are_all_required(ask, body, documents):
@@ -156,9 +171,68 @@ def test_Q09_an_unknown_source_or_publisher_is_refused_with_the_valid_names(ask)
     assert caught.value.valid == ["datacommons.org", "example.org"]
 
 
+@pytest.mark.parametrize("key", ["sourceDirectory", "k:sourceDirectory", "okf:unit", f"{PUBLISHED}unit"])
+def test_a_key_that_only_looks_like_one_that_is_read_restricts_nothing_and_is_told(ask, key):
+    reply = ask("people", rerank=False, query={"filter": {key: "nowhere", "okf:sourceDirectory": "money"}})
+    assert reply["filter"] == {"ignored": [key]}
+    assert set(found(reply)) == {"sources/money/income.md", "sources/money/broken.md"}
+
+
+def test_an_unknown_source_directory_is_refused_with_the_valid_names(ask):
+    with pytest.raises(UnknownName) as caught:
+        ask("people", query={"filter": {"okf:sourceDirectory": "nowhere"}})
+    assert caught.value.valid == ["datacommons", "money"]
+
+
 def test_a_whole_scope_needs_no_row_numbers(tables):
     request = parse_search({"query": {"text": "x"}, "sources": None, "catalogs": ["built-in", "open-data"]})
     assert scope_of(request, tables).rows is None
+
+
+def some(*names: str) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(names), max_size=3)
+
+
+DIRECTORIES = ("datacommons", "money")
+
+
+@given(
+    some("built-in", "open-data"), some(*DIRECTORIES), some(*DIRECTORIES),
+    some("example.org", "datacommons.org", "money"), some("country", "state", "nowhere"),
+    some(LEAF_TYPE, "another/type"),
+)  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_a_filter_met_again_leaves_what_each_document_says_of_itself(
+    tables, catalogs, sources, excluded, publishers, tags, types
+):
+    filters = {"publisher": publishers, "tags": tags, "type": types}
+    body = {"query": {"text": "x", "filter": filters}, "sources": sources, "excludeSources": excluded}
+    fits = [
+        row for row, hit in sorted(tables.hits(range(tables.rows)).items())
+        if (not catalogs or hit.catalog.name in catalogs)
+        and (not sources or hit.leaf.source in sources)
+        and hit.leaf.source not in excluded
+        and (not publishers or {hit.leaf.publisher, hit.leaf.source} & set(publishers))
+        and (not tags or set(hit.leaf.tags) & set(tags))
+        and (not types or LEAF_TYPE in types)
+    ]  # fmt: skip
+    again = {**body, "sources": [*reversed(sources), *sources[:1]], "catalogs": catalogs[::-1]}
+    first, second = (scope_of(parse_search(each), tables).rows for each in ({**body, "catalogs": catalogs}, again))
+    assert (list(range(tables.rows)) if first is None else first.tolist()) == fits
+    assert first is second
+
+
+def test_rows_that_requests_share_cannot_be_written(tables):
+    rows = scope_of(parse_search({"query": {"text": "x"}, "sources": ["money"]}), tables).rows
+    with pytest.raises(ValueError, match="read-only"):
+        rows[0] = 3
+
+
+def test_a_filter_that_is_wrong_is_refused_every_time(tables):
+    request = parse_search({"query": {"text": "x"}, "sources": ["nobody"]})
+    for _ in range(2):
+        with pytest.raises(UnknownName):
+            scope_of(request, tables)
 
 
 def test_unjudged_results_say_so_and_keep_embedding_order(ask):
@@ -182,6 +256,14 @@ def test_R13_a_leaf_that_could_not_be_read_is_served_with_a_notice(ask):
     [said] = [notice for notice in reply["notices"] if notice["code"] == "leaf_unreadable"]
     assert said["identifiers"] == ["urn:air:example.org:okf:money.broken"]
     assert reply["results"][0]["okf:entityType"] == "a place"
+    assert reply["results"][0]["okf:unreadable"].startswith("broken YAML")
+
+
+def test_R13_an_entry_by_itself_says_that_it_could_not_be_read_and_another_says_nothing(tables):
+    broken = entry_of("urn:air:example.org:okf:money.broken", tables)
+    assert broken == entry_of("sources/money/broken.md", tables)
+    assert broken["okf:unreadable"].startswith("broken YAML")
+    assert "okf:unreadable" not in entry_of("sources/money/income.md", tables)
 
 
 def test_a_page_size_out_of_range_is_clamped_and_the_reply_says_so(ask):
@@ -204,6 +286,41 @@ def test_R05_a_document_without_a_usable_vector_is_left_out_of_every_reply_and_c
     assert [(said["code"], said["documents"]) for said in notices] == [("vector_unusable", 1)]
 
 
+class Asks:
+    """A judge that asks something while it is being asked, and finds nothing."""
+
+    provider, model, wants_groups = "embedded", "asks", True
+
+    def __init__(self, ask: Callable[[], None]) -> None:
+        self.ask = ask
+
+    async def judge(self, question: Question, candidates: Sequence[Candidate], k: int, ledger: Ledger) -> Judgement:
+        self.ask()
+        return Judgement(())
+
+
+class WatchedLegs(Legs):
+    """Legs that hold on to nothing, and know whether somebody else holds on to the cosines."""
+
+    def cosines(self, queries: Float32, rows: Rows | None) -> Float32:
+        measured = super().cosines(queries, rows)
+        watched.append(weakref.ref(measured))
+        return measured
+
+
+watched: list[weakref.ref[Float32]] = []
+
+
+def test_the_cosines_of_all_rows_are_gone_before_a_judge_is_asked(tables):
+    asked = []
+    judge = Asks(lambda: asked.append(watched[-1]()))
+    legs = {each.name: getattr(tables.legs, each.name) for each in fields(tables.legs)}
+    searched = replace(tables, legs=WatchedLegs(**{**legs, "judge": judge}))
+    anyio.run(search, parse_search({"query": {"text": "number of women"}}), searched, Ledger())
+    assert asked
+    assert all(cosines is None for cosines in asked)
+
+
 def test_a_long_text_is_cut_and_the_reply_says_so(ask):
     [said] = [each for each in ask("people " * 300, rerank=False)["notices"] if each["code"] == "query_shortened"]
     assert said["texts"] == 1
@@ -214,6 +331,12 @@ def test_places_that_a_twin_of_the_question_lacks_are_named(ask):
     [said] = [each for each in ask("number of people in India")["notices"] if each["code"] == "places_set_aside"]
     assert said["places"] == ["India"]
     assert "places_set_aside" not in codes(ask("number of people"))
+
+
+def test_words_that_fit_every_table_are_left_out_and_said_to_be(ask):
+    [said] = [each for each in ask("data on number of people")["notices"] if each["code"] == "words_set_aside"]
+    assert said["searched"] == ["number of people"]
+    assert "words_set_aside" not in codes(ask("number of people"))
 
 
 def test_exact_lookups_read_every_catalog_widest_coverage_first(tables):
