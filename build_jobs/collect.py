@@ -56,12 +56,24 @@ class CollectReport:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """Where a document was read from, and the sha256 of its bytes then; empty where it cannot be kept whole."""
+
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Collected:
-    """Leaves in row order (by family, then URN), their sources by directory, and the report."""
+    """Leaves in row order (by family, then URN), their sources by directory, the files of both, and the report.
+
+    `files` has the path inside the leaf root of every leaf and of every access document.
+    """
 
     leaves: Sequence[Leaf]
     sources: Sequence[Source]
     report: CollectReport
+    files: Mapping[str, File] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +94,17 @@ def collect(roots: Sequence[Path], told: Told = silent) -> Collected:
     report = CollectReport()
     sources: dict[str, Source] = {}
     leaves: list[Leaf] = []
+    files: dict[str, File] = {}
     for directory in _directories(roots):
-        source = sources[directory.name] = _source(directory, report)
-        for leaf in _leaves(directory, source, report):
+        source = sources[directory.name] = _source(directory, report, files)
+        for leaf in _leaves(directory, source, report, files):
             leaves.append(leaf)
             told(Progress("collect", len(leaves), 0))
     used = {leaf.source for leaf in leaves}
     kept = [source for name, source in sorted(sources.items()) if name in used]
     _check(roots, leaves, kept)
-    return Collected(sorted(leaves, key=lambda leaf: (leaf.family, leaf.urn)), kept, report)
+    used_files = {path: files[path] for path in (*(x.path for x in leaves), *(x.path for x in kept if x.path))}
+    return Collected(sorted(leaves, key=lambda leaf: (leaf.family, leaf.urn)), kept, report, used_files)
 
 
 def _directories(roots: Sequence[Path]) -> Iterator[_Directory]:
@@ -116,11 +130,13 @@ def _of_root(root: Path) -> Iterator[_Directory]:
             yield _Directory(name, root / inside, inside)
 
 
-def _source(directory: _Directory, report: CollectReport) -> Source:
+def _source(directory: _Directory, report: CollectReport, files: dict[str, File]) -> Source:
     path = directory.path / ACCESS
-    document = read_file(path) if path.is_file() else Document({}, "")
+    is_there = path.is_file() and not _leads_outside(path, directory)
+    document = read_file(path) if is_there else Document({}, "")
     inside = f"{directory.inside}/{ACCESS}"
-    if not path.is_file():
+    files[inside] = File(path, document.digest)
+    if not is_there:
         report.without_access.append(directory.name)
     if document.unreadable:
         report.unreadable[inside] = document.unreadable
@@ -135,7 +151,7 @@ def _source(directory: _Directory, report: CollectReport) -> Source:
         family=family_of(directory.name),
         publisher=authority,
         urn=f"urn:air:{authority}:okf:{_segment(directory.name)}",
-        path=inside if path.is_file() else None,
+        path=inside if is_there else None,
         front_matter=document.front_matter,
         body=document.body,
     )
@@ -171,35 +187,44 @@ def _segment(text: str) -> str:
     return _ILLEGAL.sub("-", text).strip("-") or "unknown"
 
 
-def _leaves(directory: _Directory, source: Source, report: CollectReport) -> Iterator[Leaf]:
+def _leaves(directory: _Directory, source: Source, report: CollectReport, files: dict[str, File]) -> Iterator[Leaf]:
     for path in sorted(directory.path.rglob("*.md")):
         if path.name in _RESERVED or not path.is_file():
             continue
         inside = f"{directory.inside}/{path.relative_to(directory.path).as_posix()}"
-        leaf = _leaf(inside, path, source, report)
+        if _leads_outside(path, directory):
+            report.unreadable[inside] = "a link to a file outside of its source directory: left out"
+            continue
+        document = read_file(path)
+        leaf = _leaf(inside, path.stem, document, source, report)
         if leaf:
+            files[inside] = File(path, document.digest)
             report.indexed[source.directory] += 1
             yield leaf
 
 
-def _leaf(inside: str, path: Path, source: Source, report: CollectReport) -> Leaf | None:
-    document = read_file(path)
+def _leads_outside(path: Path, directory: _Directory) -> bool:
+    """Whether a file is a link to what no publisher of this source wrote: it would be published word for word."""
+    return path.is_symlink() and not path.resolve().is_relative_to(directory.path.resolve())
+
+
+def _leaf(inside: str, stem: str, document: Document, source: Source, report: CollectReport) -> Leaf | None:
     matter = document.front_matter
     queries = _queries(matter.get("representativeQueries"), report)
     if document.unreadable:
         report.unreadable[inside] = document.unreadable
-        queries = (_words(path.stem),)
+        queries = (_words(stem),)
     elif not queries:
         report.without_queries.append(inside)
         return None
     return Leaf(
         path=inside,
-        urn=f"{source.urn}.{_segment(path.stem)}",
+        urn=f"{source.urn}.{_segment(stem)}",
         family=source.family,
         source=source.directory,
         publisher=source.publisher,
         code=clean(code_of(matter)) or None,
-        title=clean(matter.get("title")) or document.heading or _words(path.stem),
+        title=clean(matter.get("title")) or document.heading or _words(stem),
         description=clean(matter.get("description")),
         queries=queries,
         tags=tuple(clean_list(matter.get("tags") or [])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import codecs
 import datetime
+import hashlib
 import math
 import re
 from dataclasses import dataclass, replace
@@ -46,12 +47,14 @@ class Document:
     """One file: JSON-ready front matter, body, and what kept the front matter from being read (else None).
 
     `heading` is the first heading of the body that names anything: not `Schema`, not `About`.
+    `digest` is the sha256 of the whole file's bytes; empty where they were not all read.
     """
 
     front_matter: dict[str, Any]
     body: str
     heading: str = ""
     unreadable: str | None = None
+    digest: str = ""
 
 
 class _UnreadableError(Exception):
@@ -68,7 +71,8 @@ def read_file(path: Path) -> Document:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         return Document({}, "", unreadable=f"cannot be read: {error.strerror}")
-    return read_document(data)
+    whole = len(data) <= MOST_BYTES
+    return replace(read_document(data), digest=hashlib.sha256(data).hexdigest() if whole else "")
 
 
 def read_document(data: bytes) -> Document:

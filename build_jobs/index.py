@@ -2,31 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from build_jobs.collect import Collected
+from build_jobs.acronyms import Aliases, learn
+from build_jobs.collect import Collected, File
 from build_jobs.embed import Embedded
 from shared.contracts.leaf import Leaf
 from shared.contracts.release import Family
+from shared.errors import BuildError
+from shared.index.documents import write_documents
 from shared.index.lexical import write_lexical
 from shared.index.records import write_records
 from shared.index.scan import write_vectors
 
 
-def lexical_fields(leaf: Leaf) -> tuple[str, str, str, str]:
-    """What the keyword leg reads of a leaf, in the order its weights are given: title, queries, description, code."""
-    return leaf.title, "\n".join(leaf.queries), leaf.description, leaf.code or ""
+def keyword_documents(leaves: Sequence[Leaf]) -> Iterator[tuple[str, str, str, str]]:
+    """What the keyword leg reads of each leaf, in the order its weights are given: title, queries, description, code.
+
+    The description ends in the acronyms of what the leaf spells out, and the full names of its acronyms.
+    """
+    aliases = Aliases(learn(leaf.text for leaf in leaves))
+    for leaf in leaves:
+        queries = "\n".join(leaf.queries)
+        other_forms = aliases.of(f"{leaf.title}\n{queries}\n{leaf.description}")
+        yield leaf.title, queries, f"{leaf.description}\n{other_forms}", leaf.code or ""
 
 
 def write_index(folder: Path, collected: Collected, embedded: Embedded) -> dict[str, Path]:
-    """Write vectors, records and postings into `folder`. Returns role → file; row i is the same leaf in each."""
+    """Write vectors, records, postings and documents into `folder`. Returns role → file; row i is one leaf in each.
+
+    Raises BuildError where a file is no longer what was collected.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    vectors, records = folder / "vectors.npy", folder / "records.db"
+    vectors, records, documents = folder / "vectors.npy", folder / "records.db", folder / "documents.db"
     write_vectors(vectors, embedded.vectors)
     write_records(records, collected.leaves, collected.sources, embedded.signatures)
-    lexical: Mapping[str, Path] = write_lexical(folder, (lexical_fields(leaf) for leaf in collected.leaves))
-    return {"vectors": vectors, "records": records, **lexical}
+    lexical: Mapping[str, Path] = write_lexical(folder, keyword_documents(collected.leaves))
+    write_documents(documents, documents_of(collected))
+    return {"vectors": vectors, "records": records, "documents": documents, **lexical}
+
+
+def documents_of(collected: Collected) -> Iterator[bytes | None]:
+    """The bytes of every leaf in row order, then of every access document; None for what was not read whole."""
+    for path in (*(leaf.path for leaf in collected.leaves), *(each.path for each in collected.sources if each.path)):
+        file = collected.files[path]
+        yield _content(path, file) if file.digest else None
+
+
+def _content(path: str, file: File) -> bytes:
+    content = file.path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != file.digest:
+        raise BuildError(f"{path} was changed while the build ran: run it again")
+    return content
 
 
 def families_of(leaves: Sequence[Leaf]) -> list[Family]:

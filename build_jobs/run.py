@@ -20,7 +20,7 @@ from build_jobs.embed import Checkpoints, Embedded, Float16, Known, check_sample
 from build_jobs.index import families_of, write_index
 from build_jobs.progress import Progress, Told, silent
 from build_jobs.publish import current_manifest, publish
-from build_jobs.verify import sample_rows, verify
+from build_jobs.verify import sample_rows, verify, verify_documents
 from shared.bucket.base import open_bucket
 from shared.contracts.release import FORMAT_VERSION, Manifest, NullBank
 from shared.contracts.release import Embedder as EmbedderSpec
@@ -34,7 +34,7 @@ from shared.release import manifest as manifests
 from shared.release import reader
 from shared.settings import Settings
 
-INDEX_VERSION = 2
+INDEX_VERSION = 3
 """Raised whenever the same leaves would give other files: a rebuild is then not skipped."""
 
 # Two float16 roundings of one vector differ by less than 1e-5; a vector of another text is rarely above 0.95.
@@ -240,6 +240,7 @@ class _Build:
     async def _verify(self, files: Mapping[str, Path], collected: Collected, embedded: Embedded) -> dict[str, float]:
         with self._clock.stage("verify"):
             verify(files, collected.leaves, embedded.signatures, self._embedder.dimension)
+            verify_documents(files["documents"], collected)
             worst = await self._check_sample(files, len(collected.leaves))
         self._told(Progress("verify", len(collected.leaves), len(collected.leaves)))
         return {"sample_cosine_min": round(worst, 3)}
@@ -302,6 +303,7 @@ def _documents(collected: Collected) -> Iterator[dict[str, Any]]:
         yield asdict(source)
     for leaf in collected.leaves:
         yield asdict(leaf)
+    yield {path: file.digest for path, file in collected.files.items()}  # what no field of a leaf says
 
 
 def _usable(release: reader.Release) -> dict[str, Float16]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from build_jobs.collect import URN
+from build_jobs.collect import URN, Collected
 from shared.contracts.leaf import Leaf
 from shared.errors import BuildError, ReleaseError
+from shared.index.documents import Documents
 from shared.index.lexical import Lexical
 from shared.index.records import Records
 from shared.index.scan import Vectors
@@ -27,6 +29,17 @@ def verify(files: Mapping[str, Path], leaves: Sequence[Leaf], signatures: Sequen
         Lexical(files, len(leaves))
     except ReleaseError as error:
         raise BuildError(f"the index that was written cannot be opened: {error.message}") from error
+
+
+def verify_documents(path: Path, collected: Collected) -> None:
+    """Whether documents.db holds every file as it was collected. Raises BuildError naming the first that differs."""
+    paths = [*(leaf.path for leaf in collected.leaves), *(each.path for each in collected.sources if each.path)]
+    documents = Documents(path)
+    documents.check(len(paths))
+    for inside, content in zip(paths, documents.every(), strict=True):
+        found = "" if content is None else hashlib.sha256(content).hexdigest()
+        if found != collected.files[inside].digest:
+            raise BuildError(f"documents.db: {inside} is not the file that was collected")
 
 
 def _check_vectors(vectors: Vectors, leaves: Sequence[Leaf], dimension: int) -> None:

@@ -73,7 +73,8 @@ def fetch(
 ) -> Release:
     """A release with its files on a local disk: the one named, else the current one.
 
-    `roles` are roles or prefixes (`lexical.*`); None wants every file. Files of a bucket on a local disk are
+    `roles` are roles or prefixes (`lexical.*`); one with a `?` behind it is left out where the release has none, and
+    None wants every file. Files of a bucket on a local disk are
     used in place, others are copied below `cache_dir`; both only after their size and digest were compared
     with the manifest. `progress` is told (bytes done, bytes in all), from several threads but one at a time.
     Raises ReleaseMissing, ReleaseCorrupt, ReleaseIncompatible, BucketError, CacheUnusable.
@@ -123,10 +124,11 @@ def _fetch(
 
 def _chosen(manifest: Manifest, release_id: str, roles: Collection[str] | None) -> list[ReleaseFile]:
     for role in roles or ():
-        if not any(manifests.matches(file.role, [role]) for file in manifest.files):
+        if not role.endswith("?") and not any(manifests.matches(file.role, [role]) for file in manifest.files):
             has = ", ".join(sorted(file.role for file in manifest.files))
             raise ReleaseIncompatible(f"release {release_id}: files: expected one with role {role!r}, found only {has}")
-    return [file for file in manifest.files if roles is None or manifests.matches(file.role, roles)]
+    wanted = None if roles is None else [role.removesuffix("?") for role in roles]
+    return [file for file in manifest.files if wanted is None or manifests.matches(file.role, wanted)]
 
 
 def _check_local(bucket: Bucket, wanted: Sequence[tuple[str, ReleaseFile]], advance: Advance) -> dict[str, Path]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shared.contracts.leaf import Leaf
 from shared.models.provider import Card
+from shared.tables.coverage import coverage
 
 MAX_CARD_QUERIES = 6
 
@@ -27,7 +28,15 @@ _ABOVE_COUNTRIES = {"continent", "region", "country"}
 
 def card(leaf: Leaf) -> Card:
     """The card of one leaf."""
-    return Card(leaf.title, leaf.description, leaf.queries[:MAX_CARD_QUERIES], leaf.scope, geography(leaf.tags))
+    return Card(
+        title=leaf.title,
+        description=leaf.description,
+        queries=leaf.queries[:MAX_CARD_QUERIES],
+        scope=leaf.scope,
+        geography=geography(leaf.tags),
+        coverage=coverage(leaf),
+        code=leaf.code or "",
+    )
 
 
 def geography(tags: Sequence[str]) -> str:

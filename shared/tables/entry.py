@@ -21,7 +21,8 @@ def context(namespace: str) -> list[Any]:
 def entry(leaf: Leaf, source: Source, *, prefix: str, namespace: str) -> dict[str, Any]:
     """The full form of a leaf: its own words, the terms it inherits, and its body.
 
-    `prefix` is `""` for the built-in catalog and `name:` for a mounted one.
+    `prefix` is `""` for the built-in catalog and `name:` for a mounted one. A leaf whose front matter could not be
+    read has `okf:unreadable`, which says why: it carries only what it inherits.
     """
     return {
         "@context": context(namespace),
@@ -34,6 +35,7 @@ def entry(leaf: Leaf, source: Source, *, prefix: str, namespace: str) -> dict[st
         **okf_terms(leaf.front_matter, source.front_matter),
         "okf:sourceDocument": prefix + leaf.path,
         "okf:sourceDirectory": leaf.source,
+        **({"okf:unreadable": leaf.unreadable} if leaf.unreadable else {}),
         **({"okf:accessDescriptor": prefix + source.path} if source.path else {}),
         **_trust(source.front_matter),
         "data": {"content": leaf.body.removeprefix("\n")},

@@ -15,6 +15,10 @@ import numpy as np
 from shared.index.scan import Float32, Rows, top
 from shared.settings import Settings
 
+# What the best keyword match counts beside a cosine. Of .06 to .20 tried on the judged sets, this has the right
+# answer among the first 120 most often: for 99.8 % and 99.1 % of the questions, the cosine alone for 99.5 % and 98.7 %.
+_KEYWORD_SHARE = 0.08
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
@@ -35,12 +39,29 @@ class Retrieved:
         best: Float32 = cosines.max(axis=0)
         return cls(rows, cosines, best, keywords)
 
+    @property
+    def fused(self) -> Float32:
+        """`(n,)` both legs in one number: the best cosine, and the keyword score as a share of the best one's."""
+        most = self.keywords.max(initial=0.0)
+        return self.best + np.float32(_KEYWORD_SHARE) * (self.keywords / most) if most > 0 else self.best
+
     def without(self, positions: Rows) -> Retrieved:
         """The same without these rows: they are in no walk, no pool and no reply."""
         if len(positions) == 0:
             return self
         kept = np.ones(len(self.rows), dtype=np.bool_)
         kept[positions] = False
+        return self._of(np.flatnonzero(kept))
+
+    def kept_for(self, pool: Pool, settings: Settings) -> tuple[Retrieved, Pool]:
+        """What is read once the judge is asked, with the same pool in it: its rows, and those that widening may reach.
+
+        Eight phrasings' cosines with 118,703 rows are 3.8 MB, and a search waits for its judge for seconds.
+        """
+        kept = sorted_positions(pool.walk, pool.positions, top(self.best, settings.prefilter_examined_max))
+        return self._of(kept), pool.within(kept)
+
+    def _of(self, kept: Rows) -> Retrieved:
         return Retrieved(self.rows[kept], self.cosines[:, kept], self.best[kept], self.keywords[kept])
 
 
@@ -48,8 +69,8 @@ class Retrieved:
 class Pool:
     """Candidates, as positions in `Retrieved`.
 
-    `walk` is the embedding order, best first; `head` is the part of it that the judge sees for its place there;
-    `positions` is all the judge receives, in its order; `found_by` says why each is there.
+    `walk` is the embedding order, best first; `head` is what the judge sees for its place there, or for its place
+    by both legs; `positions` is all the judge receives, in its order; `found_by` says why each is there.
     """
 
     walk: Rows
@@ -57,21 +78,39 @@ class Pool:
     positions: Rows
     found_by: Mapping[int, tuple[str, ...]]
 
+    def within(self, kept: Rows) -> Pool:
+        """The same where only these positions are left, sorted, all of the pool's among them."""
+        walk, head, positions = (np.searchsorted(kept, part) for part in (self.walk, self.head, self.positions))
+        places = {position: place for place, position in enumerate(kept.tolist())}
+        found_by = {places[position]: reasons for position, reasons in self.found_by.items()}
+        return Pool(walk, head, positions, found_by)
 
-def shape_pool(found: Retrieved, slices: Mapping[str, tuple[tuple[int, int], ...]], settings: Settings) -> Pool:
+
+def shape_pool(
+    found: Retrieved, slices: Mapping[str, tuple[tuple[int, int], ...]], settings: Settings, *, reads: bool = True
+) -> Pool:
     """The candidates of one search.
 
-    The head is the slice, or all within the band of the best where those are more, up to the examined cap; each
-    phrasing's best stand within that cap, each family's best and the best keyword matches beyond it.
+    A judge that `reads` pays for every candidate: its head is the slice of the embedding walk, or all within the
+    band of the best where those are more, up to the examined cap, and widening goes deeper when nothing qualifies.
+    To one that scores by retrieval a candidate costs 0.1 ms, so it gets as many as may be examined at once, by both
+    legs together. Each phrasing's best stand within that cap, each family's best and the best keyword matches beyond.
     """
+    cap = settings.prefilter_examined_max
+    # Where a place-stripped twin found the table and the text as asked did not, a few places of its own are too few:
+    # with a quarter of the cap for each of two phrasings one more of the judged questions has its answer here.
+    own = settings.per_phrasing if reads else max(settings.per_phrasing, cap // max(4, 2 * len(found.cosines)))
     walk = top(found.best, settings.prefilter_max)
-    phrasing = _best_first(found, [top(line, settings.per_phrasing) for line in found.cosines])
+    phrasing = _best_first(found, [top(line, own) for line in found.cosines])
     source = _best_first(found, [_best_of_family(found, part, settings.per_source_pool) for part in slices.values()])
     keyword = top(found.keywords, settings.lexical_pool)
     keyword = keyword[found.keywords[keyword] > 0]
-    head = _head(walk[: _head_size(found.best[walk], settings)], phrasing, settings.prefilter_examined_max)
+    first = walk[: _head_size(found.best[walk], settings)] if reads else top(found.fused, cap)
+    head = _head(first, phrasing, cap)
     added = phrasing[~np.isin(phrasing, head, assume_unique=True)]
-    legs = {"embedding": head, "phrasing": phrasing, "source": source, "keyword": keyword}
+    walked = np.isin(head, walk, assume_unique=True)
+    legs = {"embedding": head[walked], "phrasing": phrasing, "source": source}
+    legs["keyword"] = _distinct([head[~walked], keyword])
     return Pool(walk, head, _distinct([head, added, keyword, source]), _reasons(legs))
 
 

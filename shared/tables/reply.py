@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from shared.tables.judge import Judged
 from shared.tables.merge import Scored
 from shared.tables.scope import Scope
 from shared.tables.tables import Tables
+from shared.timed import timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,13 @@ def _who_judged(judge: Judge) -> list[Notice]:
 def reply(outcome: Outcome, tables: Tables, ledger: Ledger, base_url: str) -> dict[str, Any]:
     """The envelope as it goes over the wire."""
     found = tables.hits(candidate.row for candidate, _ in outcome.hits)
+    with timed("reply"):
+        return _envelope(outcome, found, tables, ledger, base_url)
+
+
+def _envelope(
+    outcome: Outcome, found: Mapping[int, Hit], tables: Tables, ledger: Ledger, base_url: str
+) -> dict[str, Any]:
     registry = tables.settings.self_url or base_url
     results = [
         {**tables.entry(found[candidate.row]), **_scores(candidate, score, outcome), "source": registry}

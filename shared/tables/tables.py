@@ -22,6 +22,7 @@ from shared.tables.catalogs import (
     open_catalogs,
 )
 from shared.tables.entry import entry
+from shared.timed import timed
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -44,10 +45,11 @@ class Tables:
     def hits(self, rows: Iterable[int]) -> dict[int, Hit]:
         """The leaves of these row numbers."""
         wanted, found = set(rows), {}
-        for catalog in self.catalogs:
-            own = [row - catalog.first_row for row in wanted if 0 <= row - catalog.first_row < catalog.rows]
-            for row, leaf in catalog.records.leaves(own).items():
-                found[catalog.first_row + row] = Hit(catalog, leaf)
+        with timed("records"):
+            for catalog in self.catalogs:
+                own = [row - catalog.first_row for row in wanted if 0 <= row - catalog.first_row < catalog.rows]
+                for row, leaf in catalog.records.leaves(own).items():
+                    found[catalog.first_row + row] = Hit(catalog, leaf)
         return found
 
     def entry(self, hit: Hit) -> dict[str, Any]:
@@ -102,14 +104,20 @@ class Tables:
         return sum(path.stat().st_size for catalog in self.catalogs for path in catalog.release.paths.values())
 
 
-def open_tables(settings: Settings, models: Models | None = None, progress: Progress | None = None) -> Tables:
+def open_tables(
+    settings: Settings,
+    models: Models | None = None,
+    progress: Progress | None = None,
+    roles: Sequence[str] = EXACT_ROLES,
+) -> Tables:
     """Fetch, check and open every catalog the settings mount: to be searched with these models, or without any for
-    exact lookups, which need neither vectors nor postings. The caller closes the models.
+    exact lookups, which need neither vectors nor postings, or for what needs the files of these `roles`. The caller
+    closes the models.
 
     Raises ReleaseError for what lies in the bucket, ModelUnavailable for an embedder that cannot be had.
     """
     mounted = mounts(settings)
-    roles = SEARCH_ROLES if models else EXACT_ROLES
+    roles = SEARCH_ROLES if models else roles
     with ThreadPoolExecutor(len(mounted)) as pool:
         releases = list(pool.map(lambda mount: fetch_release(mount, settings, roles, progress), mounted))
     with ExitStack() as opened:

@@ -1,0 +1,1 @@
+"""What the registry answers without a model: browsing, facets, the documents and what it says of itself."""

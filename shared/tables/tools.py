@@ -1,0 +1,251 @@
+"""The tables as tools for language models: what each takes and answers, with its JSON schemas.
+
+A tool answers what its route does, from the same code: `search` is GET /ask, the others are routes without a model.
+What its arguments may be and how a wrong one is refused is the route's, so that nothing differs between the two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from shared.contracts.replies import Entry, PublishersReply, SearchReply, VariableReply, VariablesReply
+from shared.contracts.schema import Schema, Schemas
+from shared.contracts.tables import MAX_ASK_CHARS, MAX_PAGE_SIZE, MAX_SOURCES, ORDERS
+from shared.errors import NotFound, RequestError
+from shared.models.ledger import Ledger
+from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, variables
+from shared.tables.judge import work
+from shared.tables.registry.browse import entry_of
+from shared.tables.registry.wellknown import list_publishers
+from shared.tables.reply_text import as_text
+from shared.tables.request import names_of, parse_ask, whole_number
+from shared.tables.search import search
+from shared.tables.tables import Tables
+
+Arguments = Mapping[str, Any]
+Reply = dict[str, Any]
+# The tables, the request's ledger, and the base URL of this registry, which ends in a slash.
+Ask = Callable[[Tables, Ledger, str], Awaitable[Reply]]
+
+INSTRUCTIONS = (
+    "Finds published statistical tables: which dataset describes a quantity, and how to ask its source for the numbers."
+    " Begin with search; entry gives one table whole, with its access operations."
+)
+# A document is shown to a model up to this; structuredContent has all of it.
+MOST_TEXT_CHARS = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `parse` makes of the arguments what can be run, or raises RequestError with one sentence.
+
+    `paid` tools ask models; `as_text` says the reply in a few lines for a model that reads no structure.
+    """
+
+    name: str
+    title: str
+    description: str
+    takes: Schema
+    gives: Any
+    parse: Callable[[Arguments], Ask]
+    as_text: Callable[[Reply], str]
+    paid: bool = False
+
+    def listed(self) -> dict[str, Any]:
+        """The tool as `tools/list` has it."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.takes,
+            "outputSchema": _schema(self.gives),
+            "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+        }
+
+
+@cache
+def _schema(kind: Any) -> Schema:
+    """The schema of a reply by itself: the components it refers to lie in its own `$defs`."""
+    schemas = Schemas()
+    schemas.of(kind)
+    made: Schema = json.loads(json.dumps(schemas.components).replace("#/components/schemas/", "#/$defs/"))
+    return {**made.pop(kind.__name__), "$defs": made}
+
+
+def _takes(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _text(said: str, **more: Any) -> Schema:
+    return {"type": "string", "minLength": 1, "description": said, **more}
+
+
+def _size(default: int, most: int) -> Schema:
+    said = f"How many; held between 1 and {most}."
+    return {"type": "integer", "minimum": 1, "maximum": most, "default": default, "description": said}
+
+
+def _names(said: str) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "maxItems": MAX_SOURCES, "description": said}
+
+
+def _parse_search(arguments: Arguments) -> Ask:
+    """As GET /ask, but in all mounted catalogs: which of them to search is not for a model to choose."""
+    request = parse_ask({name: value for name, value in arguments.items() if name != "catalogs"})
+    return lambda tables, ledger, base_url: search(request, tables, ledger, base_url)
+
+
+def _exact(look_up: Callable[[Tables], Reply]) -> Ask:
+    """A lookup without a model: it reads records, off the event loop."""
+
+    def ask(tables: Tables, ledger: Ledger, base_url: str) -> Awaitable[Reply]:
+        del ledger, base_url
+        return work(lambda: look_up(tables))
+
+    return ask
+
+
+def _parse_variable(arguments: Arguments) -> Ask:
+    wanted, limit = _required(arguments, "id"), _limit(arguments, *VARIABLE_LIMIT)
+    return _exact(lambda tables: variable(tables, id=wanted, limit=limit))
+
+
+def _parse_variables(arguments: Arguments) -> Ask:
+    population_type, measured_property, stat_type = (
+        _required(arguments, name) for name in ("populationType", "measuredProperty", "statType")
+    )
+    constraints = None if arguments.get("constraints") is None else names_of(arguments, "constraints")
+    limit = _limit(arguments, *VARIABLES_LIMIT)
+    return _exact(
+        lambda tables: variables(
+            tables, population_type=population_type, measured_property=measured_property, stat_type=stat_type,
+            constraints=constraints, limit=limit,
+        )
+    )  # fmt: skip
+
+
+def _parse_entry(arguments: Arguments) -> Ask:
+    wanted = _required(arguments, "id")
+
+    def look_up(tables: Tables) -> Reply:
+        found = entry_of(wanted, tables)
+        if found is None:
+            raise NotFound("no such entry")
+        return found
+
+    return _exact(look_up)
+
+
+def _parse_publishers(arguments: Arguments) -> Ask:
+    del arguments
+    return _exact(list_publishers)
+
+
+def _required(arguments: Arguments, name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise RequestError(f"{name} must be a non-empty string")
+    return value.strip()
+
+
+def _limit(arguments: Arguments, default: int, most: int) -> int:
+    """`pageSize`, or its alias `limit`, clamped as the routes clamp it."""
+    for name in ("pageSize", "limit"):
+        if arguments.get(name) is not None:
+            return max(1, min(most, whole_number(arguments[name], name)))
+    return default
+
+
+def _variable_text(reply: Reply) -> str:
+    return _lines(
+        f"{reply['total']} documents of {reply['variable']}, {len(reply['results'])} shown.",
+        (f"{each['displayName']}\n   {each['identifier']}" for each in reply["results"]),
+    )
+
+
+def _variables_text(reply: Reply) -> str:
+    quantity = f"{reply['statType']} of {reply['measuredProperty']} of {reply['populationType']}"
+    if "variables" in reply:
+        split = ", ".join(reply["constraints"]) or "nothing"
+        lines = (f"{each['variable']}: {each['displayName']}" for each in reply["variables"])
+        return _lines(f"{reply['total']} variables: {quantity}, split by {split}.", lines)
+    lines = (f"{', '.join(each['constraints']) or 'nothing'}: {each['count']}" for each in reply["dimensions"])
+    return _lines(f"{quantity} is split in {reply['total']} ways; variables of each:", lines)
+
+
+def _entry_text(reply: Reply) -> str:
+    head = [reply["displayName"], reply["identifier"], reply["description"]]
+    text = "\n".join([*filter(None, head), "", reply["data"]["content"]])
+    return text if len(text) <= MOST_TEXT_CHARS else f"{text[:MOST_TEXT_CHARS]}…\n(cut; structuredContent has all)"
+
+
+def _publishers_text(reply: Reply) -> str:
+    lines = (f"{each['publisher']} ({', '.join(each['sources'])}): {each['entries']}" for each in reply["publishers"])
+    return _lines(f"{reply['total']} publishers, with their sources and tables:", lines)
+
+
+def _lines(first: str, rest: Iterator[str]) -> str:
+    return "\n".join([first, *(f"{number}. {line}" for number, line in enumerate(rest, start=1))])
+
+
+_ALL = (
+    Tool(
+        "search",
+        "Find tables",
+        "Find the published tables that describe a quantity, best source first, each with its variable, its source and"
+        " how to ask for the numbers. An empty result carries eligibility: no table fits.",
+        _takes(
+            ("query",),
+            query=_text("What is wanted, in words: a quantity, and what it is of.", maxLength=MAX_ASK_CHARS),
+            pageSize=_size(10, MAX_PAGE_SIZE),
+            sources=_names("Only these source families or directories; publishers lists them."),
+            excludeSources=_names("Not these."),
+            rerank={"type": "boolean", "default": True, "description": "false: embedding order, nothing judged."},
+            order={"type": "string", "enum": list(ORDERS), "default": ORDERS[0],
+                   "description": "The best of each source first, or plain score order."},
+        ),
+        SearchReply, _parse_search, as_text, paid=True,
+    ),
+    Tool(
+        "variable",
+        "Documents of a variable",
+        "Every source's table for one published variable, widest coverage first. Exact: the id as its publisher spells"
+        " it, such as LifeExpectancy_Person.",
+        _takes(("id",), id=_text("The variable's id, case kept."), pageSize=_size(*VARIABLE_LIMIT)),
+        VariableReply, _parse_variable, _variable_text,
+    ),
+    Tool(
+        "variables",
+        "How a quantity is split",
+        "The sets of dimensions that a quantity is split by or, with constraints, the variables split by exactly"
+        " those; an empty list means the unsplit totals.",
+        _takes(
+            ("populationType", "measuredProperty", "statType"),
+            populationType=_text("What is counted or measured, such as Person."),
+            measuredProperty=_text("Which of its properties, such as count."),
+            statType=_text("Which statistic of it, such as measuredValue."),
+            constraints=_names("Dimensions, such as gender."),
+            pageSize=_size(*VARIABLES_LIMIT),
+        ),
+        VariablesReply, _parse_variables, _variables_text,
+    ),
+    Tool(
+        "entry",
+        "One table, whole",
+        "A table or a source whole: its description, its access operations and its document.",
+        _takes(("id",), id=_text("Its identifier (urn:air:…) or the path of its document.")),
+        Entry, _parse_entry, _entry_text,
+    ),
+    Tool(
+        "publishers",
+        "Who publishes",
+        "The publishers, with the sources that search may be narrowed to and how many tables each has.",
+        _takes(), PublishersReply, _parse_publishers, _publishers_text,
+    ),
+)  # fmt: skip
+
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
