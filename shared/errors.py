@@ -7,6 +7,8 @@
     │   ├── MethodNotAllowed            405 method_not_allowed      with Allow
     │   ├── PayloadTooLarge             413 payload_too_large
     │   └── UriTooLong                  414 uri_too_long
+    ├── QuotaExceeded                   429 quota_exceeded          a limit of this address or of all is used up
+    ├── Busy                            429 busy                    too many paid requests are under way
     ├── Unavailable                     503 unavailable             waiting may mend it
     │   ├── Starting                    503 starting                the release is still loading
     │   ├── Stopping                    503 stopping                the process was told to stop
@@ -14,7 +16,8 @@
     │   ├── RelevanceScoringFailed      503 relevance_scoring_failed
     │   ├── ModelUnavailable            503 model_unavailable       a model or its weights cannot be had
     │   ├── BudgetExhausted             503 budget_exhausted        SPEND_LIMIT_USD_PER_DAY is reached
-    │   └── CacheUnusable               503 cache_unusable          CACHE_DIR is full, or not ours alone
+    │   ├── CacheUnusable               503 cache_unusable          CACHE_DIR is full, or not ours alone
+    │   └── SiteUnavailable             503 site_unavailable        a site that SITE_URLS names did not answer
     ├── QueryCancelled                  504 query_cancelled         the deadline passed
     ├── ReleaseError                    503 release_unusable        what lies in the bucket cannot be served
     │   ├── ReleaseMissing              503 release_missing
@@ -120,6 +123,22 @@ class UriTooLong(RequestError):
     code = "uri_too_long"
 
 
+class QuotaExceeded(AskbucketError):
+    """What a client, or all clients, may ask in a day, an hour or a minute is used up."""
+
+    status = 429
+    code = "quota_exceeded"
+    error_code = "RATE_LIMIT_EXCEEDED"
+
+
+class Busy(AskbucketError):
+    """As many paid requests are under way as may be. Nothing was charged."""
+
+    status = 429
+    code = "busy"
+    error_code = "RATE_LIMIT_EXCEEDED"
+
+
 class Unavailable(AskbucketError):
     """Nothing is wrong with the request; trying again may help."""
 
@@ -167,6 +186,12 @@ class CacheUnusable(Unavailable):
     """CACHE_DIR cannot hold the release: too small, not writable, or open to other users."""
 
     code = "cache_unusable"
+
+
+class SiteUnavailable(Unavailable):
+    """A site that SITE_URLS names did not answer, or not in its protocol."""
+
+    code = "site_unavailable"
 
 
 class QueryCancelled(AskbucketError):

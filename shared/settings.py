@@ -167,14 +167,53 @@ class Settings:
     verdict_cache_entries: int = _setting("VERDICT_CACHE_ENTRIES", 4_096, "Judgements kept in memory; 0: none.")
     verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.")
 
+    stats_url: str = _setting(
+        "STATS_URL", "", "Where searches are counted over all instances: a bucket of its own; empty counts in memory."
+    )
+    stats_flush_s: float = _setting(
+        "STATS_FLUSH_S", 60.0, "Age at which changed counters are written, beside a request, and sums are read again."
+    )
+
     max_body_bytes: int = _setting("AGENT_FINDER_MAX_BODY", 65_536, "Largest request body; a larger one is a 413.")
     body_timeout_s: float = _setting("BODY_TIMEOUT", 10.0, "How long a body may pause; then the request is a 400.")
     max_uri_bytes: int = _setting("MAX_URI_BYTES", 8_192, "Longest path and query string; a longer one is a 414.")
+    trust_proxy: int = _setting(
+        "TRUST_PROXY",
+        0,
+        "Who the client is: 0, the connection's peer; n, the nth address of X-Forwarded-For from its end.",
+    )
+    search_limit_per_day: int = _setting(
+        "SEARCH_LIMIT_PER_DAY", 10_000, "Searches of one address in a UTC day; then 429. 0: no limit."
+    )
+    search_max_concurrent: int = _setting(
+        "SEARCH_MAX_CONCURRENT", 0, "Searches under way at once; one more is a 429. 0: as many as there are threads."
+    )
+    rate_limit_per_minute: int = _setting("RATE_LIMIT_PER_MINUTE", 50, "A site's requests of one address in a minute.")
+    rate_limit_per_hour: int = _setting("RATE_LIMIT_PER_HOUR", 1_000, "A site's requests of everybody in an hour.")
+    rate_limit_per_day: int = _setting("RATE_LIMIT_PER_DAY", 10_000, "A site's requests of everybody in a UTC day.")
+    max_concurrent: int = _setting("MAX_CONCURRENT", 4, "A site's requests under way at once.")
+    rate_limit_storage_url: str = _setting(
+        "RATE_LIMIT_STORAGE_URL", "", "A Redis (`redis://…`) in which all instances count; empty counts in each.",
+        secret=True,
+    )  # fmt: skip
+    log_queries: bool = _setting(
+        "LOG_QUERIES", False, "1 writes what was asked to the log, addresses and keys struck out."
+    )
     query_timeout_s: float = _setting(
         "AGENT_FINDER_QUERY_TIMEOUT", 100.0, "Deadline of a search, under the platform's own."
     )
     self_url: str = _setting(
         "AGENT_FINDER_SELF", "", "The registry's public base URL, sent as `source`; empty uses the request's."
+    )
+    registry_name: str = _setting("ARD_NAME", "Askbucket", "What the registry calls itself in its manifest and card.")
+    documentation_url: str = _setting(
+        "ARD_DOCUMENTATION_URL", "", "Where people read about this registry; empty names its own address."
+    )
+    robots_noindex: bool = _setting(
+        "ROBOTS_NOINDEX", False, "1 asks crawlers to keep off: robots.txt and `X-Robots-Tag`."
+    )
+    site_urls: str = _setting(
+        "SITE_URLS", "", "Sites whose tools POST /mcp offers too: `<kind>=<URL of the site>`, comma-separated."
     )
     okf_namespace: str = _setting(
         "OKF_NAMESPACE", "https://github.com/GoogleCloudPlatform/knowledge-catalog/okf/ns#", "IRI of the `okf:` prefix."
@@ -216,6 +255,11 @@ class Settings:
                     shown = "(secret)" if row.metadata["secret"] else repr(source[name])
                     raise SettingsError(f"{name}={shown}: {error}") from error
         return cls(**given)
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """The values of secret settings that are set: what must never be shown."""
+    return [value for row in fields(settings) if row.metadata["secret"] and (value := getattr(settings, row.name))]
 
 
 def without_userinfo(url: str) -> str:

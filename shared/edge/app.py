@@ -1,127 +1,213 @@
 """The HTTP side of a function: routes, limits, errors and health around one thing that is loaded.
 
 A function is `App(hosted, routes, describe, settings)`. Its handlers take a `Call` and what is loaded, and
-return a JSON-ready dict or raise one of shared/errors.py. Everything else (404, 405, 413, 414, CORS, request
-ids, 503 while starting, the log line) is here, the same for every function.
+return a JSON-ready dict or a `Reply`, or raise one of shared/errors.py. Everything else (404, 405, 413, 414, 429,
+CORS, request ids, traces, 503 while starting, the log line) is here, the same for every function.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import flask
 from werkzeug.exceptions import ClientDisconnected
 
 from shared.edge import log
-from shared.edge.body import parse_object, patience, read_body
+from shared.edge.body import patience, read_body
 from shared.edge.call import Call, Query
+from shared.edge.client import client_of
+from shared.edge.cors import ANY_ORIGIN, REQUEST_ID, TRACEPARENT, Cors
 from shared.edge.counters import Counters
+from shared.edge.exchange import Exchange, Observer
+from shared.edge.limits import Gate, Policy
 from shared.edge.process import Hosted
-from shared.edge.reply import REQUEST_ID, Reply, failure, preflight, render, request_id_of
+from shared.edge.reply import Reply, failure, render, request_id_of
+from shared.edge.route import Found, Route, Routes, RouteTable, route_of
+from shared.edge.trace import trace_of
 from shared.errors import AskbucketError, MethodNotAllowed, NotFound, RequestError, UriTooLong
-from shared.settings import Settings
+from shared.settings import Settings, secrets_of
+from shared.timed import recording
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 T = TypeVar("T")
-Handler = Callable[[Call, T], dict[str, Any]]
 HEALTH = ("/health", "/healthz")
+_MOST_LOGGED = 2_000
+_WITH_BODY = {"POST", "PUT", "PATCH"}
 
 
 class App(Generic[T]):
     """One function. Call it with a Flask request, or mount `wsgi`.
 
-    `routes` is path → method → handler, paths without a trailing slash (each answers with one too);
-    `describe` turns what is loaded into the keys /health shows; `counted` names the block of its counters.
+    `routes` is path → method → handler or `Route`, as `RouteTable` says; `describe` turns what is loaded into the
+    keys /health shows; `counted` names the block of its counters; `policy` is what paid routes allow a client
+    and `cors` which pages may ask; each of `observers` is told of every answer but /health's; `headers` come with
+    every reply, an error's too.
     """
 
     def __init__(
         self,
         hosted: Hosted[T],
-        routes: Mapping[str, Mapping[str, Handler[T]]],
+        routes: Routes[T],
         *,
         describe: Callable[[T], dict[str, Any]],
         settings: Settings,
         counted: str = "searches",
+        policy: Policy | None = None,
+        cors: Cors = ANY_ORIGIN,
+        observers: Sequence[Observer] = (),
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.hosted = hosted
-        self._routes = routes
+        self._routes = RouteTable(routes)
         self._describe = describe
         self._settings = settings
         self._counted = counted
         self._counters = Counters()
+        self._gate = Gate(policy or Policy.of_tables(settings), settings)
+        self._cors = cors
+        self._observers = observers
+        self._own_headers = headers or {}
 
     @property
     def paths(self) -> frozenset[str]:
-        """Every path that is answered, without trailing slashes."""
-        return frozenset((*self._routes, *HEALTH))
+        """Every path that is answered, without trailing slashes; one with a parameter as its pattern."""
+        return self._routes.paths | frozenset(HEALTH)
+
+    @property
+    def secrets(self) -> list[str]:
+        """What no log line may show."""
+        return secrets_of(self._settings)
+
+    def answers(self, environ: WSGIEnvironment) -> bool:
+        """Whether one of this function's own routes (not /health) answers this path, patterns included."""
+        return self._routes.find(environ) is not None
 
     def __call__(self, request: flask.Request) -> flask.Response:
         """Answer one request. Never raises."""
-        began = time.perf_counter()
+        exchange = self._begin(request)
         self.hosted.ensure()
-        request_id = request_id_of(request.headers.get(REQUEST_ID))
-        response = self._answer(request, request_id)
-        route = route_of(request.environ) if route_of(request.environ) in self.paths else "-"
-        elapsed_ms = (time.perf_counter() - began) * 1000
-        log.request_line(route, request.method, response.status_code, elapsed_ms, request_id)
+        response = self._answer(request, exchange)
+        exchange.status = response.status_code
+        log.request_line(exchange)
+        if exchange.counted:
+            for observer in self._observers:
+                observer(exchange.said())
         return response
 
     def wsgi(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The same as a WSGI application."""
         return self(flask.Request(environ))(environ, start_response)
 
-    def _answer(self, request: flask.Request, request_id: str) -> flask.Response:
+    def _begin(self, request: flask.Request) -> Exchange:
+        headers = request.headers
+        return Exchange(
+            request.method,
+            request_id_of(headers.get(REQUEST_ID)),
+            trace_of(headers.get(TRACEPARENT)),
+            client_of(request.environ, self._settings.trust_proxy),
+        )
+
+    def _answer(self, request: flask.Request, exchange: Exchange) -> flask.Response:
+        def rendered(reply: Reply) -> flask.Response:
+            return render(reply, self._headers(request, exchange))
+
         try:
-            return render(self._reply(request, request_id), request_id)
+            return rendered(self._reply(request, exchange))
         except AskbucketError as error:
-            return render(failure(error, request_id), request_id)
+            exchange.failed(error)
+            return rendered(failure(error, exchange.request_id))
         except Exception as error:  # noqa: BLE001 - the one place: whatever a handler raises, the caller gets JSON
-            log.crash(error, request_id)
-            return render(
-                failure(AskbucketError("Something went wrong here, not in the request"), request_id), request_id
-            )
+            log.crash(error, exchange.request_id)
+            unforeseen = AskbucketError("Something went wrong here, not in the request")
+            exchange.failed(unforeseen)
+            return rendered(failure(unforeseen, exchange.request_id))
 
-    def _reply(self, request: flask.Request, request_id: str) -> Reply:
+    def _headers(self, request: flask.Request, exchange: Exchange) -> dict[str, str]:
+        """What every reply carries, whatever its status."""
+        return {
+            **self._own_headers,
+            **self._cors.on_every_reply(request.headers.get("Origin")),
+            **exchange.headers,
+            REQUEST_ID: exchange.request_id,
+            TRACEPARENT: exchange.trace.header,
+            "Server-Timing": log.server_timing(exchange),
+        }
+
+    def _reply(self, request: flask.Request, exchange: Exchange) -> Reply:
         self._check_uri(request.environ)
-        path = route_of(request.environ)
-        methods = self._methods(path)
+        found = self._find(request.environ)
+        exchange.route = found.pattern
         if request.method == "OPTIONS":
-            return preflight(methods)
-        if request.method not in methods:
-            raise MethodNotAllowed(f"{path} answers {', '.join(methods)}", methods)
+            return Reply(204, None, {"Allow": ", ".join(found.methods), **self._cors.on_preflight(found.methods)})
+        if request.method not in found.methods:
+            raise MethodNotAllowed(f"{found.pattern} answers {', '.join(found.methods)}", found.methods)
+        if found.pattern in HEALTH:
+            return self._health(exchange)
+        return self._handle(found, request, exchange)
+
+    def _find(self, environ: WSGIEnvironment) -> Found[T]:
+        path = route_of(environ)
         if path in HEALTH:
-            return self._health(request_id)
-        return self._handle(self._routes[path]["POST" if request.method == "POST" else "GET"], request, request_id)
-
-    def _methods(self, path: str) -> list[str]:
-        handlers = {"GET": None} if path in HEALTH else self._routes.get(path)
-        if handlers is None:
+            return Found(path, {"GET": Route(_health_is_the_apps_own)}, {})
+        found = self._routes.find(environ)
+        if found is None:
             raise NotFound("No such route")
-        return [*handlers, *(["HEAD"] if "GET" in handlers else []), "OPTIONS"]
+        return found
 
-    def _handle(self, handler: Handler[T], request: flask.Request, request_id: str) -> Reply:
+    def _handle(self, found: Found[T], request: flask.Request, exchange: Exchange) -> Reply:
+        exchange.counted = True
+        route = found.routes["GET" if request.method == "HEAD" else request.method]
         with self.hosted.borrow() as loaded:
-            call = self._call(request, request_id)
-            began = time.perf_counter()
-            status, outcome = 500, "failed"
-            try:
-                body = handler(call, loaded)
-                status, outcome = 200, "no_match" if "eligibility" in body else "answered"
-            except AskbucketError as error:
-                status = error.status
-                raise
-            finally:
-                self._counters.record(status, time.perf_counter() - began, outcome)
-        return Reply(200, body)
+            exchange.release = self._describe(loaded).get("release")
+            if route.paid and request.method == "HEAD":
+                return Reply(200, None)  # a question nobody would read the answer to starts no work
+            call = self._call(found, route, request, exchange)
+            if self._settings.log_queries:
+                exchange.asked = _asked(call)
+            with call.paying() if route.paid else nullcontext(), self._counting(exchange):
+                reply = _as_reply(route.handler(call, loaded))
+                exchange.answered(reply.status, reply.said or reply.body)
+        return reply.unless_known(request.headers.get("If-None-Match"))
 
-    def _call(self, request: flask.Request, request_id: str) -> Call:
+    @contextmanager
+    def _counting(self, exchange: Exchange) -> Iterator[None]:
+        """Count what comes of a handler among /health's figures."""
+        began = time.perf_counter()
+        status, outcome = 500, "failed"
+        try:
+            with recording() as timings:
+                exchange.stages = timings.ms
+                yield
+            status, outcome = exchange.status, exchange.outcome
+        except AskbucketError as error:
+            status = error.status
+            raise
+        finally:
+            self._counters.record(status, time.perf_counter() - began, outcome)
+
+    def _call(self, found: Found[T], route: Route[T], request: flask.Request, exchange: Exchange) -> Call:
         query = Query.parse(request.environ.get("QUERY_STRING", ""))
-        body = parse_object(self._body(request)) if request.method == "POST" else {}
-        return Call(query, body, self._settings.self_url or request.host_url, request_id)
+        raw = self._body(request) if request.method in _WITH_BODY else b""
+        parsed = request.method in _WITH_BODY and not route.raw_body
+        return Call(
+            query=query,
+            body=route.reads(raw, request.headers.get("Content-Type", "")) if parsed else {},
+            base_url=self._settings.self_url or request.host_url,
+            request_id=exchange.request_id,
+            headers={name.lower(): value for name, value in request.headers},
+            client=exchange.client,
+            path=found.parameters(),
+            method=request.method,
+            raw=raw if route.raw_body else b"",
+            paying=partial(self._gate.passing, exchange.client, exchange.headers),
+        )
 
     def _body(self, request: flask.Request) -> bytes:
         try:
@@ -135,7 +221,7 @@ class App(Generic[T]):
         if len(path_and_query) > self._settings.max_uri_bytes:
             raise UriTooLong(f"The path and query string are over {self._settings.max_uri_bytes} bytes")
 
-    def _health(self, request_id: str) -> Reply:
+    def _health(self, exchange: Exchange) -> Reply:
         """Readiness and counters, from memory."""
         state = self.hosted.state()
         known = {"status": state.pop("state"), **state, self._counted: self._counters.snapshot()}
@@ -143,10 +229,19 @@ class App(Generic[T]):
             with self.hosted.borrow() as loaded:
                 return Reply(200, {"ok": True, **known, **self._describe(loaded)})
         except AskbucketError as error:
-            return failure(error, request_id, {"ok": False, **known})
+            exchange.failed(error)
+            return failure(error, exchange.request_id, {"ok": False, **known})
 
 
-def route_of(environ: WSGIEnvironment) -> str:
-    """The path of a request without one trailing slash; `//search` stays what it is."""
-    path: str = environ.get("PATH_INFO", "") or "/"
-    return path[:-1] if len(path) > 1 and path.endswith("/") else path
+def _asked(call: Call) -> str:
+    """The parameters and the body of a request, as much as a log line should hold; no word is cut in two."""
+    text = json.dumps({**dict(call.query.pairs), **call.body}, ensure_ascii=False) + call.raw.decode("utf-8", "replace")
+    return text if len(text) <= _MOST_LOGGED else f"{text[:_MOST_LOGGED].rpartition(' ')[0]} …"
+
+
+def _as_reply(result: dict[str, Any] | Reply) -> Reply:
+    return result if isinstance(result, Reply) else Reply(200, result)
+
+
+def _health_is_the_apps_own(call: Call, loaded: Any) -> Reply:
+    raise NotImplementedError(f"{call.request_id}: {loaded}")

@@ -54,13 +54,14 @@ def parse_object(body: bytes) -> dict[str, Any]:
     """
     if not body.strip():
         raise RequestError("The body is empty: send a JSON object")
-    value = _decode(body)
+    value = decode_json(body)
     if not isinstance(value, dict):
         raise RequestError(f"The body must be a JSON object, not {_json_name(value)}")
     return value
 
 
-def _decode(body: bytes) -> Any:
+def decode_json(body: bytes) -> Any:
+    """Any JSON value, as strict as `parse_object`. Raises RequestError."""
     try:
         text = body.decode("utf-8")
         value = json.loads(

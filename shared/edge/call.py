@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -33,6 +34,10 @@ class Query:
             raise RequestError(f"{name} is given more than once")
         return values[0] if values else None
 
+    def once(self) -> dict[str, str]:
+        """All parameters. Given twice, one is a RequestError."""
+        return {name: self.text(name) or "" for name, _ in self.pairs}
+
     def required(self, *names: str) -> list[str]:
         """Several parameters, none of them blank. Raises one RequestError that names every missing one."""
         values = {name: (self.text(name) or "").strip() for name in names}
@@ -48,18 +53,27 @@ class Query:
 
     def size(self, default: int, most: int) -> int:
         """How many results: `pageSize`, or its alias `limit`, clamped to 1-most. Raises RequestError for no integer."""
-        for name in ("pageSize", "limit"):
-            raw = self.text(name)
-            if raw is not None:
-                return max(1, min(most, whole_number(raw, name)))
-        return default
+        given = {name: self.text(name) for name in ("pageSize", "limit")}
+        sizes = [max(1, min(most, whole_number(raw, name))) for name, raw in given.items() if raw is not None]
+        return sizes[0] if sizes else default
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: `body` is the JSON object of a POST and empty otherwise; `base_url` ends in a slash."""
+    """One request: `body` is the JSON object of a POST and empty otherwise; `base_url` ends in a slash.
+
+    `headers` has lower-case names; `client` is the address by TRUST_PROXY; `path` holds the path's parameter,
+    decoded once; `raw` is the body of a `raw_body` route, within the limit. `with call.paying():` is the quota
+    and the lease of a paid route, for a handler that pays for some of its requests only.
+    """
 
     query: Query
     body: Mapping[str, Any]
     base_url: str
     request_id: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    client: str = "-"
+    path: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    raw: bytes = b""
+    paying: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from shared.errors import AskbucketError, QueryCancelled
 from shared.models.ledger import Ledger
@@ -11,24 +11,29 @@ from shared.models.ledger import Ledger
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
-Reply = dict[str, Any]
+T = TypeVar("T")
 
 
-def run_within(seconds: float, portal: BlockingPortal, work: Callable[[Ledger], Awaitable[Reply]]) -> Reply:
+def run_within(seconds: float, portal: BlockingPortal, work: Callable[[Ledger], Awaitable[T]]) -> T:
+    """`within`, from a thread that is not the event loop's."""
+    return portal.call(within, seconds, work)
+
+
+async def within(seconds: float, work: Callable[[Ledger], Awaitable[T]]) -> T:
     """What `work` returns. Raises QueryCancelled after `seconds`, with its tasks cancelled.
 
     Every 5xx it raises carries the usage up to then: what was spent is said also where nothing came of it.
     """
     ledger = Ledger()
     try:
-        return portal.call(_bounded, seconds, work, ledger)
+        return await _bounded(seconds, work, ledger)
     except AskbucketError as error:
         if error.status >= 500 and error.usage is None:
             error.usage = dict(ledger.snapshot())
         raise
 
 
-async def _bounded(seconds: float, work: Callable[[Ledger], Awaitable[Reply]], ledger: Ledger) -> Reply:
+async def _bounded(seconds: float, work: Callable[[Ledger], Awaitable[T]], ledger: Ledger) -> T:
     import anyio
 
     with anyio.move_on_after(seconds):

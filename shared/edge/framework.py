@@ -20,7 +20,7 @@ def target(app: App[Any]) -> Target:
     routing, which redirects `//search`, answers /robots.txt in HTML, and after a refused body reads the
     rest of it into memory (50 MB and all, measured with 3.10.2).
     """
-    log.to_stderr()
+    log.to_stderr(secrets=app.secrets)
     if flask.has_app_context():
         flask.current_app.wsgi_app = app.wsgi  # type: ignore[method-assign]
 

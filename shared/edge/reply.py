@@ -1,11 +1,12 @@
-"""Replies on their way out: JSON bytes, CORS and the request id on every one of them."""
+"""Replies on their way out: bytes, an entity tag where a reply is stable, and what every one of them carries."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,24 +14,50 @@ import flask
 
 from shared.errors import AskbucketError, error_body
 
-REQUEST_ID = "X-Request-Id"
+JSON = "application/json; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
 
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-_EVERY_REPLY = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": f"Retry-After, {REQUEST_ID}",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-}
+_TAG = re.compile(r'(?:W/)?("[^"]*")')
+_UNLESS_SAID = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+# What a 304 has in common with the 200 it stands for (RFC 9110, 15.4.5).
+_OF_304 = ("Cache-Control", "ETag", "Vary")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A status, a JSON body (None: no body) and the headers that belong to this reply alone."""
+    """A status, a body (a mapping is sent as JSON, bytes as they are, None is no body) and headers of its own.
+
+    `said` holds `usage`, `notices` and `eligibility` for the log and the counters, where the body itself does not.
+    """
 
     status: int
-    body: Mapping[str, Any] | None
+    body: Mapping[str, Any] | bytes | None
     headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = JSON
+    said: Mapping[str, Any] | None = None
+
+    @classmethod
+    def stable(
+        cls, body: Mapping[str, Any] | bytes, *, max_age_s: int, etag: str | None = None, content_type: str = JSON
+    ) -> Reply:
+        """A 200 that caches may keep this long, with a strong entity tag: `etag`, or a digest of the bytes.
+
+        A request whose If-None-Match names the tag is answered with 304 and no body.
+        """
+        content = body if isinstance(body, bytes) else encoded(body)
+        tag = hashlib.sha256(content).hexdigest()[:32] if etag is None else etag
+        headers = {"Cache-Control": f"public, max-age={max_age_s}", "ETag": f'"{tag}"'}
+        return cls(200, content, headers, content_type)
+
+    def unless_known(self, if_none_match: str | None) -> Reply:
+        """This reply, or the 304 in its place where the caller has it already."""
+        tag = self.headers.get("ETag")
+        if self.status != 200 or tag is None or if_none_match is None:
+            return self
+        if if_none_match.strip() != "*" and tag not in _TAG.findall(if_none_match):
+            return self
+        return Reply(304, None, {name: self.headers[name] for name in _OF_304 if name in self.headers})
 
 
 def failure(error: AskbucketError, request_id: str, extra: Mapping[str, Any] | None = None) -> Reply:
@@ -38,30 +65,26 @@ def failure(error: AskbucketError, request_id: str, extra: Mapping[str, Any] | N
     return Reply(error.status, {**(extra or {}), **error_body(error, request_id)}, error.headers)
 
 
-def preflight(methods: Iterable[str]) -> Reply:
-    """The answer to OPTIONS: any origin may send these methods with a JSON body."""
-    allow = ", ".join(methods)
-    headers = {
-        "Allow": allow,
-        "Access-Control-Allow-Methods": allow,
-        "Access-Control-Allow-Headers": f"Content-Type, {REQUEST_ID}",
-        "Access-Control-Max-Age": "86400",
-    }
-    return Reply(204, None, headers)
-
-
 def request_id_of(given: str | None) -> str:
     """The caller's own request id where it is a plain token of at most 64 characters, else a new one."""
     return given if given is not None and _SANE_ID.fullmatch(given) else os.urandom(16).hex()
 
 
-def render(reply: Reply, request_id: str) -> flask.Response:
-    """The Flask response: compact UTF-8 JSON, `?` for a lone surrogate a record may hold."""
-    response = flask.Response(status=reply.status, headers={**_EVERY_REPLY, **reply.headers, REQUEST_ID: request_id})
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """Compact UTF-8 JSON, `?` for a lone surrogate a record may hold. Raises ValueError for NaN or Infinity."""
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
+def render(reply: Reply, every: Mapping[str, str]) -> flask.Response:
+    """The Flask response; `every` are headers that each reply of this request carries."""
+    headers = {**_UNLESS_SAID, **every, **reply.headers}
+    if vary := [given["Vary"] for given in (every, reply.headers) if "Vary" in given]:
+        headers["Vary"] = ", ".join(vary)
+    response = flask.Response(status=reply.status, headers=headers)
     if reply.body is None:
         del response.headers["Content-Type"]
         return response
-    text = json.dumps(reply.body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    response.set_data(text.encode("utf-8", "replace"))
-    response.content_type = "application/json; charset=utf-8"
+    response.set_data(reply.body if isinstance(reply.body, bytes) else encoded(reply.body))
+    response.content_type = reply.content_type
     return response

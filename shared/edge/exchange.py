@@ -1,0 +1,82 @@
+"""One request from its first line to its log line: what is known of it by then, and what observers are told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shared.edge.trace import Trace
+from shared.errors import AskbucketError
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A request to one of the function's own routes (not /health), after its reply was made.
+
+    `route` is the pattern. `outcome` is `answered`, `no_match`, `refused` (the caller's mistake or a limit) or
+    `failed` (5xx). `client` is the address by TRUST_PROXY. `usage` is the ledger's snapshot where models were asked.
+    """
+
+    route: str
+    method: str
+    status: int
+    outcome: str
+    elapsed_s: float
+    client: str
+    usage: Mapping[str, Any] | None
+    notices: Sequence[Mapping[str, Any]]
+
+
+# Called in the request's thread after every answer of a counted route: fast, and it never raises.
+Observer = Callable[[Answered], None]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What is known of a request so far. Only its own thread writes to it."""
+
+    method: str
+    request_id: str
+    trace: Trace
+    client: str
+    began: float = field(default_factory=time.perf_counter)
+    route: str = "-"
+    counted: bool = False
+    status: int = 0
+    code: str | None = None
+    outcome: str = "answered"
+    release: str | None = None
+    asked: str | None = None
+    usage: Mapping[str, Any] | None = None
+    notices: Sequence[Mapping[str, Any]] = ()
+    stages: Callable[[], Mapping[str, float]] = dict
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the request came."""
+        return time.perf_counter() - self.began
+
+    def answered(self, status: int, body: object) -> None:
+        """Note a handler's reply, and what its JSON says of itself."""
+        self.status, self.outcome = status, _outcome(status)
+        if isinstance(body, Mapping):
+            self.outcome = "no_match" if "eligibility" in body else self.outcome
+            self.usage, self.notices = body.get("usage"), body.get("notices", ())
+
+    def failed(self, error: AskbucketError) -> None:
+        """Note an error that is on its way to the caller."""
+        self.code, self.usage = error.code, error.usage or self.usage
+        self.outcome = _outcome(error.status)
+
+    def said(self) -> Answered:
+        """What observers are told."""
+        return Answered(
+            self.route, self.method, self.status, self.outcome, self.elapsed_s, self.client, self.usage, self.notices
+        )
+
+
+def _outcome(status: int) -> str:
+    return "answered" if status < 400 else "refused" if status < 500 else "failed"
