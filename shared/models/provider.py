@@ -17,15 +17,27 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+# Parts of the world, as cards and questions name them beside "oecd", "europe" and countries' names in lower case.
+US = "us"
+# Somewhere outside the US, in a country that nobody could tell.
+ABROAD = "abroad"
+
+
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a judge is shown of one candidate: data, never instructions."""
+    """What a judge is shown of one candidate: data, never instructions.
+
+    `coverage` is the part of the world that the table is limited to, empty where it is not; `code` is the identifier
+    that its publisher gave it, empty where it has none. A judge that reads is not shown these two.
+    """
 
     title: str
     description: str
     queries: tuple[str, ...]
     scope: str
     geography: str
+    coverage: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +60,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the text a judge reads, the phrasings that were embedded, and which of them are place-stripped."""
+    """What is asked: the text a judge reads, the phrasings that were embedded, and which of them are place-stripped.
+
+    `places` are the parts of the world that hold a place it names, as `Card.coverage` names them.
+    """
 
     text: str
     phrasings: tuple[str, ...]
     stripped: tuple[bool, ...]
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ from typing import Any
 import anyio
 import pytest
 
-from build_jobs.evaluate import Report, evaluate_here
+from build_jobs.evaluate import evaluate_here
 from build_jobs.judged import JudgedQuestion, read_judged, read_texts, sample
 from build_jobs.leaves.generate import write_leaves
+from build_jobs.report.figures import JudgedSet, Report
 from build_jobs.run import build_tables
 from shared.models.embedded import EmbeddedEmbedder
 from shared.models.weights import installed
@@ -93,7 +94,5 @@ def test_questions_that_nothing_answers_get_no_match(bucket):
 
 def evaluated(bucket: str, name: str, questions: int = QUESTIONS, unanswerable: list[str] | None = None) -> Report:
     settings = Settings(bucket_url=bucket, llm_provider="embedded")
-    evaluate = partial(
-        evaluate_here, settings, judged(name)[:questions], unanswerable=unanswerable or [], baselines=True
-    )
-    return anyio.run(evaluate)
+    sets = [JudgedSet(name, judged(name)[:questions], QUESTIONS)]
+    return anyio.run(partial(evaluate_here, settings, sets, unanswerable=unanswerable or [], baselines=True))

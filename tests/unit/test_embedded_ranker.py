@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import anyio
 import pytest
@@ -13,19 +13,28 @@ from shared.contracts.release import NullBank
 from shared.models.features import FEATURES, content_words, measure
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Card, Judgement, Question
-from shared.models.ranker import EmbeddedJudge, fitted, is_code, score
+from shared.models.ranker import EmbeddedJudge, fitted, is_code, names_of, score
 
 BANK = NullBank(queries=48, median=0.5, mad=0.02)
 NEAR, FAR = 0.85, 0.5
 
 
-def candidate(row: int, title: str, cosine: float, *, bm25: float = 0.0, queries: Sequence[str] = ()) -> Candidate:
-    card = Card(title, "", tuple(queries), "", "")
+def candidate(
+    row: int,
+    title: str,
+    cosine: float,
+    *,
+    bm25: float = 0.0,
+    queries: Sequence[str] = (),
+    coverage: str = "",
+    code: str = "",
+) -> Candidate:
+    card = Card(title, "", tuple(queries), "", "", coverage, code)
     return Candidate(row, "census", (cosine,), cosine, row, bm25, ("embedding",), card)
 
 
-def question(*texts: str) -> Question:
-    return Question(texts[0], texts, (False,) * len(texts))
+def question(*texts: str, places: Collection[str] = ()) -> Question:
+    return Question(texts[0], texts, (False,) * len(texts), frozenset(places))
 
 
 def scores(asked: Question, candidates: Sequence[Candidate], bank: NullBank | None = BANK) -> list[float]:
@@ -80,6 +89,118 @@ def test_words_are_not_taken_for_codes(text):
     assert not is_code(question(text))
 
 
+@pytest.mark.parametrize("text", ["table of numbers", "data", "total", "statistics and data", "the total"])
+def test_a_question_of_words_that_fit_every_table_scores_nothing(text):
+    assert scores(question(text), [candidate(0, "Total", NEAR, bm25=9.0)]) == [0.0]
+
+
+CODED = [
+    candidate(0, "Gross domestic product per head", NEAR, bm25=19.0, code="NY.GDP.PCAP.CD"),
+    candidate(1, "Gross domestic product", 0.4, bm25=4.0, code="NY.GDP.MKTP.CD"),
+    candidate(2, "Profit or loss", 0.4, code="NetIncomeLoss"),
+    candidate(3, "What a company owns", 0.4, code="Assets"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("NY.GDP.MKTP.CD", 1),
+        ("ny.gdp.mktp.cd", 1),
+        ("what is NY.GDP.MKTP.CD?", 1),
+        ("netincomeloss", 2),
+        ("How is `NetIncomeLoss` reported", 2),
+        ("Assets", 3),
+    ],
+)
+def test_a_table_whose_code_is_given_leads_however_near_the_others_lie(text, row):
+    found = scores(question(text), CODED)
+    assert found[row] == max(found) > 98
+    assert sum(value > 90 for value in found) == 1
+
+
+def test_a_code_that_is_a_plain_word_is_none_inside_a_sentence():
+    found = scores(question("gross domestic product and assets"), CODED)
+    assert found[3] < found[0]
+
+
+@pytest.mark.parametrize("text", ["Mali", "mali — data commons"])
+def test_a_title_word_for_word_leads_and_needs_no_gate(text):
+    found = scores(question(text), [candidate(0, "Somali", NEAR, bm25=9), candidate(1, "Mali — Data Commons", 0.3)])
+    assert found[1] > 98 > 90 >= found[0]
+
+
+def test_a_twin_without_its_place_is_no_title():
+    one = candidate(0, "Unemployment rate — Data Commons (poland)", NEAR, coverage="poland")
+    asked = Question("unemployment rate in Kenya", ("unemployment rate in Kenya", "unemployment rate"), (False, True))
+    assert not any(names_of(asked, [_twice(one, NEAR, NEAR)]))
+
+
+@pytest.mark.parametrize(
+    ("places", "coverage", "value"),
+    [
+        (["kenya"], "us", 1),
+        (["kenya"], "oecd", 1),
+        (["kenya"], "kenya", 0),
+        (["kenya"], "", 0),
+        (["us", "oecd"], "us", 0),
+        (["abroad"], "us", 1),
+        (["abroad"], "kenya", 0),
+        ([], "us", 0),
+        ([], "kenya", 1),
+    ],
+)
+def test_a_table_that_cannot_reach_the_place_asked_about_is_elsewhere(places, coverage, value):
+    (row,) = measure(question("rainfall", places=places), [candidate(0, "Rainfall", NEAR, coverage=coverage)])
+    assert row[FEATURES.index("elsewhere")] == value
+
+
+def test_a_table_whose_title_names_the_place_is_not_elsewhere():
+    rate = candidate(0, "Rates of Exchange: New Zealand-Dollar", NEAR, coverage="us")
+    (row,) = measure(question("exchange rate", places=["new zealand", "oecd"]), [rate])
+    assert row[FEATURES.index("elsewhere")] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "value"),
+    [
+        ("population by sex", "Female population", 1),
+        ("population by age and gender", "Population, male (% of total)", 1),
+        ("population by age and sex", "Females aged 5 to 9 years", 1),
+        ("population by sex", "Females aged 5 to 9 years", 0),
+        ("population by age", "SEX AND AGE — 5 to 9 years — US Census", 1),
+        ("population by race", "Population: Two or More Races", 1),
+        ("population by sex", "SEX AND AGE — 5 to 9 years — US Census", 0),
+        ("female population", "Female population", 0),
+    ],
+)
+def test_a_part_of_the_split_that_is_asked_for_is_known(text, title, value):
+    (row,) = measure(question(text), [candidate(0, title, NEAR)])
+    assert row[FEATURES.index("split")] == value
+
+
+def test_of_two_tables_alike_the_one_that_reaches_the_place_leads():
+    here = candidate(0, "Rainfall — Data Commons", NEAR)
+    there = candidate(1, "Rainfall — Data Commons", NEAR, coverage="us")
+    one, other = scores(question("rainfall in kenya", places=["kenya"]), [here, there])
+    assert one > other
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "kinds"),
+    [
+        ("gdp growth", "GDP (current US$)", 1),
+        ("gdp growth", "GDP growth (annual %)", 0),
+        ("gdp per capita", "GDP per capita (current US$)", 0),
+        ("share of women", "Women, percent of all people", 0),
+        ("median age in percent", "People by age", 2),
+    ],
+)
+def test_a_kind_of_measure_that_is_asked_for_is_missed(text, title, kinds):
+    (row,) = measure(question(text), [candidate(0, title, NEAR)])
+    assert row[FEATURES.index("missing")] == kinds
+
+
 def test_no_candidates_give_no_verdicts():
     assert scores(question("income"), []) == []
 
@@ -120,7 +241,8 @@ def test_features_of_each_candidate_are_shares_below_or_at_the_best():
     assert [each["cosine"] for each in named] == pytest.approx([0, -0.08, FAR - NEAR])
     assert named[0]["title_coverage"] == named[0]["phrase"] == named[0]["bigrams"] == pytest.approx(1)
     assert named[2]["coverage"] == named[2]["keyword"] == 0
-    assert all(0 <= each[name] <= 1 + 1e-9 for each in named for name in FEATURES[3:-1])
+    shares = FEATURES[3 : FEATURES.index("title_length")]
+    assert all(0 <= each[name] <= 1 + 1e-9 for each in named for name in shares)
 
 
 def test_the_stripped_twin_is_found_where_the_place_is_not():

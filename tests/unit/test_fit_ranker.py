@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from build_jobs.fit_ranker import Sample, _equal_shares, _logistic, fit_order
-from build_jobs.observe import Observed
+from build_jobs.fit_ranker import PRIORS, Sample, _equal_shares, _logistic, fit_order
 from shared.models.features import FEATURES
-from shared.models.provider import Question
-from shared.tables.pool import Retrieved
-
-NOTHING = np.empty(0)
-UNSEEN = Observed("", Question("", (), ()), [], frozenset(), Retrieved(NOTHING, NOTHING, NOTHING, NOTHING))  # type: ignore[arg-type]
 
 
 def samples(weights: np.ndarray, count: int, group: str = "one") -> list[Sample]:
@@ -22,15 +16,23 @@ def samples(weights: np.ndarray, count: int, group: str = "one") -> list[Sample]
     for _ in range(count):
         features = random.normal(size=(20, len(weights)))
         values = features @ weights + random.gumbel(size=20)
-        drawn.append(Sample(group, False, features, values == values.max(), UNSEEN))
+        drawn.append(Sample(group, False, features, values == values.max(), 0.0))
     return drawn
 
 
 def test_the_fit_finds_the_weights_that_drew_the_answers():
     weights = np.zeros(len(FEATURES))
     weights[:3] = (2.0, -1.0, 0.5)
+    for name, (prior, _) in PRIORS.items():
+        weights[FEATURES.index(name)] = prior
     found = fit_order(samples(weights, 1500))
     np.testing.assert_allclose(found, weights, atol=0.15)
+
+
+def test_a_weight_that_is_given_stays_as_given_whatever_the_answers_say():
+    found = fit_order(samples(np.ones(len(FEATURES)), 200), {"missing": (-3.0, "for the test")})
+    assert found[FEATURES.index("missing")] == -3.0
+    assert found[FEATURES.index("cosine")] > 0.5
 
 
 def test_a_large_set_counts_no_more_than_a_small_one():
