@@ -15,8 +15,8 @@ from fakes.release import publish
 from fakes.storage import gcs_server
 from wire import running
 
-from cli.bench_load import Plan, _of_release
-from cli.bench_twin import MARK, Pair, make_pair
+from cli.bench.load import Plan, _of_release
+from cli.bench.twin import MARK, Pair, make_pair
 from cli.local import search_here
 from cli.main import main
 from shared.bucket.base import open_bucket
@@ -97,7 +97,16 @@ def test_open_measures_the_bytes_of_the_whole_release_each_way() -> None:
         with closing(GcsBucket("gs://contract", Settings(storage_emulator_host=address))) as bucket:
             publish(bucket, rows=200, dimension=16)
             files = reader.read_manifest(bucket, "built-in", reader.current(bucket, "built-in").release).files
-        report = bench("open", "--bucket", "gs://contract", "--runs", "2", env={"STORAGE_EMULATOR_HOST": address})
+        report = bench(
+            "open",
+            "--bucket",
+            "gs://contract",
+            "--runs",
+            "2",
+            "--peers",
+            "none",
+            env={"STORAGE_EMULATOR_HOST": address},
+        )
     assert report["bytes"] == sum(file.bytes for file in files)
     assert {name: len(seconds) for name, seconds in report["seconds"].items()} == {
         "plain copy": 2, "Python copy": 2, "ready": 2,

@@ -3,6 +3,8 @@
 The plain copy is curl's: one GET a file, one after the other, into files; nothing is checked. The same in Python
 with the standard library is shown too: on the loopback, where no network is waited for, it is the faster of the two.
 All write to the same disk and keep nothing, and runs are interleaved.
+
+What comes after, opening what lies here, is measured beside other engines by open_here.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shared.bucket.base import Bucket, open_bucket
+from cli.bench import open_here
+from cli.bench.contest import Engine, chosen
+from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest, ReleaseFile
 from shared.errors import SettingsError
 from shared.release import manifest as manifests
@@ -48,21 +52,26 @@ class Source:
         return sum(file.bytes for file in self.manifest.files)
 
 
-def measure(settings: Settings, runs: int) -> dict[str, Any]:
-    """Seconds of every run with medians, their ratio and its bar. Raises SettingsError for another kind of bucket."""
-    source = _source(settings)
-    turns = {"plain copy": copy_with_curl, "Python copy": copy, "ready": open_release}
-    seconds: dict[str, list[float]] = {name: [] for name in turns}
-    for _ in range(runs):
-        for name, once in turns.items():
-            seconds[name].append(_timed(once, source))
-    return {
-        "runs": runs,
-        "release": source.release_id,
-        "bytes": source.bytes,
-        "seconds": seconds,
-        **_judge(seconds),
-    }
+def measure(
+    settings: Settings, runs: int, peers: Sequence[str], engines: Mapping[str, Engine] = open_here.PEERS
+) -> dict[str, Any]:
+    """Seconds of every run with medians, their ratio and its bar; then of a local copy, beside the peers.
+
+    Raises SettingsError for another kind of bucket or an unknown peer.
+    """
+    others = chosen(engines, peers)
+    if runs < 1:
+        raise SettingsError(f"bench open needs --runs to be at least 1, not {runs}")
+    with _source(settings) as source:
+        seconds = _run(source, runs)
+        return {
+            "runs": runs,
+            "release": source.release_id,
+            "bytes": source.bytes,
+            "seconds": seconds,
+            **_judge(seconds),
+            "here": _open_here(source, runs, others),
+        }
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -75,16 +84,38 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name:12}{median:10.3f}{min(runs):8.3f}{max(runs):8.3f}{megabytes / median:8.0f}"
     bar = report["bar"]
     yield f"{'ok  ' if bar['met'] else 'OVER'} {bar['rule']}: {bar['found']:.2f} x"
+    yield from open_here.lines(report["here"])
 
 
-def _source(settings: Settings) -> Source:
+@contextmanager
+def _source(settings: Settings) -> Iterator[Source]:
     if not settings.bucket_url.startswith("gs://"):
         raise SettingsError("bench open needs a release in Cloud Storage or its emulator: --bucket gs://…")
     if shutil.which("curl") is None:
         raise SettingsError("bench open compares with curl, which is not installed")
-    bucket = open_bucket(settings.bucket_url, settings)
-    release_id = current(bucket, BUILT_IN).release
-    return Source(bucket, settings, release_id, read_manifest(bucket, BUILT_IN, release_id, "tables"))
+    from shared.bucket.gcs import GcsBucket
+
+    with closing(GcsBucket(settings.bucket_url, settings)) as bucket:
+        release_id = current(bucket, BUILT_IN).release
+        yield Source(bucket, settings, release_id, read_manifest(bucket, BUILT_IN, release_id, "tables"))
+
+
+def _run(source: Source, runs: int) -> dict[str, list[float]]:
+    """Seconds of every run of every way from the bucket to here."""
+    turns = {"plain copy": copy_with_curl, "Python copy": copy, "ready": open_release}
+    seconds: dict[str, list[float]] = {name: [] for name in turns}
+    for _ in range(runs):
+        for name, once in turns.items():
+            seconds[name].append(_timed(once, source))
+    return seconds
+
+
+def _open_here(source: Source, runs: int, peers: Sequence[Engine]) -> dict[str, Any]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(fetch(source.bucket, BUILT_IN, None, Path(folder), release_id=source.release_id)) as release,
+    ):
+        return open_here.measure(release, runs, peers)
 
 
 def _timed(once: Callable[[Source, Path], None], source: Source) -> float:

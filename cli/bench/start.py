@@ -35,7 +35,7 @@ FLOOR_SOURCE = "import numpy\n\n\ndef handle(request):\n    return str(numpy.flo
 MODELS_SOURCE = """
 import sys, time
 import numpy
-from cli.bench_start import load_models
+from cli.bench.start import load_models
 from shared.settings import Settings
 began = time.perf_counter()
 load_models(Settings.from_env())

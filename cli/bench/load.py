@@ -1,6 +1,6 @@
 """Steady traffic while the release is swapped under it: what callers see, and what it leaves in memory.
 
-`askbucket serve` runs over a copy of the catalog and its twin (bench_twin). Each request is sent when it is due,
+`askbucket serve` runs over a copy of the catalog and its twin (twin.py). Each request is sent when it is due,
 whether or not those before it were answered, and its time counts from then. Before the traffic begins every
 request is answered once by each release; under way each reply must be the one or the other, whole.
 """
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from cli.bench_start import ROOT
-from cli.bench_twin import MARK, Pair, make_pair
+from cli.bench.start import ROOT
+from cli.bench.twin import MARK, Pair, make_pair
 from shared.errors import BuildError, SettingsError
 from shared.settings import Settings
 
@@ -168,7 +168,7 @@ class Service:
 
     def memory(self, at_s: float) -> Memory:
         """Every process of the service together."""
-        found = [_smaps(pid) for pid in _tree(self._process.pid)]
+        found = [_smaps(pid) for pid in processes_of(self._process.pid)]
         return Memory(at_s, sum(each["Anonymous"] for each in found), sum(each["Pss"] for each in found))
 
 
@@ -177,6 +177,7 @@ def serving(bucket_url: str) -> Iterator[Service]:
     """The service as a process of its own, ready. What is kept from one question to the next is off."""
     for name, value in {
         "REFRESH_S": REFRESH_S, "EMBED_CACHE_ENTRIES": "0", "VERDICT_CACHE_ENTRIES": "0", "PYTHONPATH": str(ROOT),
+        "SEARCH_LIMIT_PER_DAY": "0",
     }.items():  # fmt: skip
         os.putenv(name, value)
     command = [sys.executable, "-m", "cli.main", "serve", "--bucket", bucket_url, "--port", "0", "--json"]
@@ -223,21 +224,11 @@ def _run(
     requests: Sequence[Request],
     expected: Mapping[Request, tuple[dict[str, Any], ...]],
 ) -> tuple[list[Sample], list[Memory], list[float]]:
+    """What became of the traffic, the memory beside it, and when the release was swapped, all by one clock."""
     began = time.monotonic()
     ended = threading.Event()
     memory: list[Memory] = []
     swapped_at: list[float] = []
-
-    def ask(request: Request, due_s: float) -> Sample:
-        error, release = None, None
-        try:
-            reply = service.answer(request)
-        except (OSError, BuildError) as failure:
-            error = str(failure) or type(failure).__name__
-        seconds = time.monotonic() - began - due_s
-        if error is None:
-            release = _of_release(reply, expected[request])
-        return Sample(request.route, due_s, seconds, release, error)
 
     def watch() -> None:
         while not ended.wait(_SAMPLE_S):
@@ -250,15 +241,42 @@ def _run(
             pair.switch(number % 2)
             swapped_at.append(time.monotonic() - began)
 
-    with _threads(watch, swap), ThreadPoolExecutor(_SENDERS) as senders:
-        due = [number / plan.rate for number in range(round(plan.rate * plan.seconds))]
-        pending = []
-        for request, due_s in zip(_traffic(requests, len(due)), due, strict=True):
-            time.sleep(max(0.0, began + due_s - time.monotonic()))
-            pending.append(senders.submit(ask, request, due_s))
-        samples = [each.result() for each in pending]
+    with _threads(watch, swap):
+        samples = _send(service, plan, requests, expected, began)
         ended.set()
     return samples, memory, swapped_at
+
+
+def _send(
+    service: Service,
+    plan: Plan,
+    requests: Sequence[Request],
+    expected: Mapping[Request, tuple[dict[str, Any], ...]],
+    began: float,
+) -> list[Sample]:
+    """Each request when it is due, whatever became of those before it."""
+    due = [number / plan.rate for number in range(round(plan.rate * plan.seconds))]
+    pending = []
+    with ThreadPoolExecutor(_SENDERS) as senders:
+        for request, due_s in zip(_traffic(requests, len(due)), due, strict=True):
+            time.sleep(max(0.0, began + due_s - time.monotonic()))
+            pending.append(senders.submit(_sample, service, request, expected[request], began, due_s))
+        return [each.result() for each in pending]
+
+
+def _sample(
+    service: Service, request: Request, expected: Sequence[Mapping[str, Any]], began: float, due_s: float
+) -> Sample:
+    """One request; it took from when it was due, not from when a sender was free for it."""
+    error, release = None, None
+    try:
+        reply = service.answer(request)
+    except (OSError, BuildError) as failure:
+        error = str(failure) or type(failure).__name__
+    seconds = time.monotonic() - began - due_s
+    if error is None:
+        release = _of_release(reply, expected)
+    return Sample(request.route, due_s, seconds, release, error)
 
 
 @contextmanager
@@ -351,12 +369,12 @@ def _levels(memory: Sequence[Memory], swapped_at: Sequence[float], plan: Plan) -
     }  # fmt: skip
 
 
-def _tree(pid: int) -> Iterator[int]:
+def processes_of(pid: int) -> Iterator[int]:
     """A process and all that came from it."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in children.read_text().split():
-            yield from _tree(int(child))
+            yield from processes_of(int(child))
 
 
 def _smaps(pid: int) -> dict[str, int]:

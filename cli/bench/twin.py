@@ -63,7 +63,7 @@ def _leaves(release: Release) -> list[Leaf]:
 
 
 def _write_twin(release: Release, leaves: Sequence[Leaf], folder: Path) -> dict[str, Path]:
-    from build_jobs.index import lexical_fields
+    from build_jobs.index import keyword_documents
     from shared.index.lexical import write_lexical
     from shared.index.records import Records, write_records
     from shared.index.scan import Vectors, write_vectors
@@ -75,7 +75,7 @@ def _write_twin(release: Release, leaves: Sequence[Leaf], folder: Path) -> dict[
     with closing(Records(release.paths["records"])) as original:
         # Nothing is built upon a twin, so it needs no signatures to reuse vectors by.
         write_records(records, marked, list(original.sources().values()), [""] * len(marked))
-    return {"vectors": vectors, "records": records, **write_lexical(folder, map(lexical_fields, marked))}
+    return {"vectors": vectors, "records": records, **write_lexical(folder, keyword_documents(marked))}
 
 
 def _reversed_rows(manifest: Manifest) -> list[int]:
