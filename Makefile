@@ -9,7 +9,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
 
-.PHONY: setup demo test lint lock clean
+.PHONY: setup demo test lint lock examples clean
 
 setup: $(VENV)/serving.done
 
@@ -24,6 +24,10 @@ lint: $(VENV)/dev.done
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+
+# Asks the demo and writes the examples of docs/api.md and /openapi.json.
+examples: $(VENV)/dev.done
+	$(RUN)/python -m tests.examples
 
 # The locks hold for every platform and name a digest for every file. Needs `pip install uv`.
 lock:

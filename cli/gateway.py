@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shared.edge.app import App, route_of
+from shared.edge.app import App
+from shared.edge.hosting import Searched, host_searched
+from shared.edge.stats.recorder import Recorder
 from shared.errors import SettingsError
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-FUNCTIONS = ("search", "variable")
+FUNCTIONS = ("search", "variable", "registry", "mcp", "stats")
+RECORDED = ("search", "mcp", "stats")
+SEARCHING = ("search", "mcp")
 
 
 class Gateway:
@@ -25,13 +30,10 @@ class Gateway:
     def __init__(self, functions: Mapping[str, App[Any]]) -> None:
         self.functions = functions
         self._first: App[Any] = next(iter(functions.values()))
-        self._by_path: dict[str, App[Any]] = {
-            path: app for app in reversed(list(functions.values())) for path in app.paths
-        }
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """One request, as WSGI."""
-        app = self._by_path.get(route_of(environ), self._first)
+        app = next((app for app in self.functions.values() if app.answers(environ)), self._first)
         return app.wsgi(environ, start_response)
 
     def load(self) -> None:
@@ -53,10 +55,23 @@ def gateway(settings: Settings, only: Iterable[str] = FUNCTIONS) -> Gateway:
     unknown = wanted - set(FUNCTIONS)
     if unknown or not wanted:
         raise SettingsError(f"--only {','.join(sorted(unknown))}: expected some of {', '.join(FUNCTIONS)}")
-    return Gateway({name: _create(name, settings) for name in FUNCTIONS if name in wanted})
+    # Only where something searches: settings that are wrong for a search are no concern of the others.
+    shared = _Shared(Recorder(settings), host_searched(settings) if wanted & set(SEARCHING) else None)
+    return Gateway({name: _create(name, settings, shared) for name in FUNCTIONS if name in wanted})
 
 
-def _create(name: str, settings: Settings) -> App[Any]:
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the functions of one process have in common: one count, and one copy of the tables and models in memory."""
+
+    recorder: Recorder
+    searched: Searched | None
+
+
+def _create(name: str, settings: Settings, shared: _Shared) -> App[Any]:
     """One function; those not wanted are not imported."""
-    app: App[Any] = import_module(f"functions.{name}.service").create(settings)
+    given: dict[str, Any] = {"recorder": shared.recorder} if name in RECORDED else {}
+    if name in SEARCHING:
+        given["searched"] = shared.searched
+    app: App[Any] = import_module(f"functions.{name}.service").create(settings, **given)
     return app

@@ -11,7 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import bench, evaluate, jobs, search, serve
+from cli import doctor, evaluate, jobs, search, serve
+from cli.bench import command as bench
 from shared.errors import AskbucketError
 
 
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     jobs.add_parsers(verbs)
     evaluate.add_parser(verbs)
     bench.add_parser(verbs)
+    doctor.add_parser(verbs)
     return top
 
 

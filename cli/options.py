@@ -1,4 +1,4 @@
-"""What the verbs share."""
+"""The settings that a verb works with."""
 
 from __future__ import annotations
 

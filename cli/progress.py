@@ -13,6 +13,7 @@ _EVERY_S = 5.0
 
 
 def progress_text(progress: Progress) -> str:
+    """How far a stage is, how fast, how long it will take yet and, of embedding, what it has cost."""
     text = f"{progress.stage} {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
     if progress.rate_s:
         text += f", {progress.rate_s:,.0f} a second"
@@ -22,6 +23,7 @@ def progress_text(progress: Progress) -> str:
 
 
 def duration(seconds: float) -> str:
+    """`95 s`, from two minutes on `3 min`."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
@@ -34,6 +36,7 @@ class StatusLine:
         self._shown = False
 
     def show(self, text: str) -> None:
+        """Write the text, unless the last one was written a moment ago."""
         now = time.monotonic()
         if now - self._last < (0.1 if self._terminal else _EVERY_S):
             return

@@ -12,7 +12,9 @@ def add_parser(verbs: Any) -> None:
     verb.add_argument("--bucket", metavar="URL", help="where the releases lie (default: BUCKET_URL)")
     verb.add_argument("--port", type=int, default=8080, help="0 picks a free one (default: 8080)")
     verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    verb.add_argument("--only", metavar="FUNCTION,…", help="some of the functions: search, variable")
+    verb.add_argument(
+        "--only", metavar="FUNCTION,…", help="some of the functions: search, variable, registry, mcp, stats"
+    )
     verb.add_argument("--log", action="store_true", help="write one JSON line a request to standard error")
     verb.add_argument("--json", action="store_true", help='print {"ready": "<url>"} instead')
     verb.set_defaults(run=run)
@@ -26,10 +28,12 @@ def run(args: argparse.Namespace) -> None:
     from cli.options import settings_of
     from cli.servers import serve
     from shared.edge import log
+    from shared.settings import secrets_of
 
-    log.to_stderr(logging.INFO if args.log else logging.ERROR)
+    settings = settings_of(args)
+    log.to_stderr(logging.INFO if args.log else logging.ERROR, secrets_of(settings))
     only = args.only.split(",") if args.only else FUNCTIONS
-    serve(gateway(settings_of(args), only), args.host, args.port, lambda url: announce(url, args.json))
+    serve(gateway(settings, only), args.host, args.port, lambda url: announce(url, args.json))
 
 
 def announce(url: str, as_json: bool) -> None:

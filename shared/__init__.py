@@ -1,0 +1,1 @@
+"""The one library of all functions and jobs. docs/architecture.md is its map."""

@@ -12,6 +12,7 @@ from typing import Any
 
 BIGQUERY_DIRECTORIES = ("census-acs-bq", "gcp-bigquery-public", "gcp-marketplace-free", "irs-990-bq", "sec-bq")
 LEAF_TYPE = "application/okf-table+markdown"
+SOURCE_TYPE = "application/okf-source+markdown"
 
 
 # Where a leaf keeps the identifier that its publisher gave it, the surest first. `get` comes last: it may ask

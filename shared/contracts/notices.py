@@ -13,10 +13,13 @@ NoticeCode = Literal[
     "query_shortened",
     "source_failed",
     "source_not_scored",
+    "spend_unknown",
+    "stats_unreadable",
     "vector_unusable",
     "verdicts_missing",
     "verdicts_skipped",
     "widening_stopped",
+    "words_set_aside",
 ]
 
 Notice = dict[str, Any]

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 MAX_TEXTS = 4
 MAX_SOURCES = 50
 MAX_PAGE_SIZE = 100
-FILTER_KEYS = ("publisher", "type", "tags")
+MAX_ASK_CHARS = 400
+
+# The IRIs that the OKF vocabulary is published under; the one of the settings may be another.
+OKF_NAMESPACES = (
+    "https://github.com/GoogleCloudPlatform/knowledge-catalog/okf/ns#",
+    "https://openknowledgeformat.org/ns#",
+)
+SOURCE_DIRECTORY = f"{OKF_NAMESPACES[1]}sourceDirectory"
+FILTER_KEYS = ("publisher", "type", "tags", SOURCE_DIRECTORY)
 
 Order = Literal["source", "score"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
     """The question: `text` for the judge, `texts` for the embedder, and what may be searched.
 
-    `filter` holds the keys as sent: the known ones with their values, any other with none.
+    `filter` holds the keys of FILTER_KEYS with their values, `okf:sourceDirectory` by its IRI however it was spelled;
+    and any other key as it was sent, with none.
     """
 
     text: str

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from releases import CATALOG, a_manifest
 
-from build_jobs.index import families_of, lexical_fields
+from build_jobs.index import families_of, keyword_documents
 from fakes.storage import gcs_server
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf, Source
@@ -51,7 +51,7 @@ def write_files(folder: Path, leaves: Sequence[Leaf], dimension: int) -> dict[st
     vectors, records = folder / "vectors.npy", folder / "records.db"
     write_vectors(vectors, unit_rows(len(leaves), dimension))
     write_records(records, leaves, [source], [""] * len(leaves))
-    return {"vectors": vectors, "records": records, **write_lexical(folder, map(lexical_fields, leaves))}
+    return {"vectors": vectors, "records": records, **write_lexical(folder, keyword_documents(leaves))}
 
 
 def unit_rows(rows: int, dimension: int) -> np.ndarray:

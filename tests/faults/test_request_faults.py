@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from wire import Answer, Service, serving
@@ -140,9 +141,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize(
-    "path", [*UNKNOWN, "/", "/robots.txt", "/favicon.ico", "/variable.json", "/h%C3%A9alth", "/%ff"]
-)
+@pytest.mark.parametrize("path", [*UNKNOWN, "/favicon.ico", "/variable.json", "/h%C3%A9alth", "/%ff"])
 def test_Q05_an_unknown_path_is_a_404_in_json(gateway: Service, path: str) -> None:
     refusal(gateway.get(path), 404, "not_found")
     refusal(gateway.send("OPTIONS", path), 404, "not_found")
@@ -291,4 +290,9 @@ def raw(service: Service, request: bytes) -> bytes:
     """What comes back for these bytes, until the server closes or says no more for a moment."""
     with socket.create_connection(service.address, timeout=10) as connection:
         connection.sendall(request)
-        return connection.recv(65_536)
+        found = connection.recv(65_536)
+        connection.settimeout(0.5)
+        with suppress(OSError):
+            while piece := connection.recv(65_536):
+                found += piece
+        return found

@@ -66,7 +66,7 @@ def test_an_empty_bucket_is_one_line_and_exit_1(tmp_path: Path, capsys: pytest.C
     assert "built-in" in line
 
 
-VERBS = ["serve", "search", "leaves", "build", "publish", "rollback", "releases", "prune", "evaluate", "bench"]
+VERBS = "serve search leaves build publish rollback releases prune evaluate bench doctor".split()
 
 
 @pytest.mark.parametrize("verb", VERBS)

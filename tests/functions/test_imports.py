@@ -32,6 +32,8 @@ NEVER = {
     "google.cloud",
     "azure",
     "huggingface_hub",
+    "limits",
+    "redis",
     "mcp",
     "build_jobs",
     "cli",
@@ -52,13 +54,17 @@ def test_a_ready_variable_function_holds_no_model_and_no_matrix(tiny_bucket: str
     assert not packages("variable", tiny_bucket, READY) & (MODELS | NEVER)
 
 
+def test_a_ready_registry_holds_no_model_no_matrix_and_no_event_loop(tiny_bucket: str) -> None:
+    assert not packages("registry", tiny_bucket, READY) & (MODELS | NEVER | {"asyncio"})
+
+
 def test_a_ready_search_function_holds_its_models_and_nothing_for_other_clouds(tiny_bucket: str) -> None:
     found = packages("search", tiny_bucket, READY)
     assert {"numpy", "numkong", "onnxruntime", "tokenizers"} <= found
     assert not found & NEVER
 
 
-@pytest.mark.parametrize("name", ["search", "variable"])
+@pytest.mark.parametrize("name", ["search", "variable", "registry"])
 def test_before_the_fork_no_thread_is_started_and_no_model_runtime_is_there(tiny_bucket: str, name: str) -> None:
     """A thread of the master does not exist in the worker, and a runtime's thread pool would be dead there."""
     found = packages(name, tiny_bucket, "import threading; assert threading.active_count() == 1")

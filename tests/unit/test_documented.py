@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from shared.contracts.notices import NoticeCode
 from shared.errors import AskbucketError, error_body
 from shared.settings import Settings
@@ -72,3 +74,28 @@ def test_an_error_body_is_the_union_that_every_caller_reads():
         "error": "It broke.", "message": "It broke.", "code": "internal_error", "errorCode": "INTERNAL_ERROR",
         "requestId": "id-1", "retryAfterSeconds": 7, "retry_after": 7, "detail": {"k": 1}, "usage": {"llm_calls": 2},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("page", ["degradation.md", "guarantees.md"])
+def test_every_row_names_a_test_that_exists(page):
+    rows = [row for row in rows_of(page) if not row[0].startswith(("what ", "we ", "--"))]
+    named = [row[-1].strip("`") for row in rows]
+    assert rows
+    assert [name for name in named if name not in names_of_tests()] == []
+
+
+def test_every_notice_of_a_reply_has_its_row_on_the_degradation_page():
+    text = (DOCS / "degradation.md").read_text(encoding="utf-8")
+    assert [code for code in get_args(NoticeCode) if f"`{code}`" not in text] == []
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of every table row of a page, headings included."""
+    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+def names_of_tests() -> set[str]:
+    """The names of all tests."""
+    texts = (path.read_text(encoding="utf-8") for path in (DOCS.parent / "tests").rglob("test_*.py"))
+    return {name for text in texts for name in re.findall(r"^ *def (test_\w+)\(", text, re.MULTILINE)}

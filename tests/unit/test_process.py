@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 from wire import ROOT, free_port
 
-from shared.edge.process import Hosted, available_bytes, memory_allows
+from shared.edge.memory import available_bytes, memory_allows
+from shared.edge.process import Hosted
 from shared.errors import AskbucketError, CatalogConflict, ReleaseCorrupt, Starting, Unavailable, UnknownName
 
 PATIENCE_S = 30.0

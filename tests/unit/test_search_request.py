@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.contracts.tables import OKF_NAMESPACES, SOURCE_DIRECTORY
 from shared.errors import RequestError
+from shared.settings import Settings
 from shared.tables.request import parse_search
 
 
@@ -136,3 +138,30 @@ def test_null_means_not_given_and_unknown_root_keys_are_ignored():
 def test_a_scalar_filter_is_a_list_of_one_and_unknown_keys_are_kept_to_be_reported():
     request = parse_search(query(filter={"tags": "country", "colour": {"any": "thing"}}))
     assert request.query.filter == {"tags": ("country",), "colour": ()}
+
+
+def test_a_source_directory_is_one_key_in_all_its_spellings():
+    spelled = {"okf:sourceDirectory": "census", "https://openknowledgeformat.org/ns#sourceDirectory": ["bls"]}
+    request = parse_search(query(filter=spelled))
+    assert request.query.filter == {SOURCE_DIRECTORY: ("census", "bls")}
+
+
+def test_the_prefix_of_a_filter_key_stands_for_the_namespace_of_the_settings_unless_the_context_says_otherwise():
+    spelled = {"okf:sourceDirectory": "census", "https://example.org/ns#sourceDirectory": "bls"}
+    own = parse_search(query(filter=spelled), "https://example.org/ns#").query.filter
+    assert own == {SOURCE_DIRECTORY: ("census", "bls")}
+    request = parse_search(query(**{"@context": {"okf": "https://example.org/other#"}, "filter": spelled}))
+    assert request.query.filter == dict.fromkeys(spelled, ())
+    assert Settings().okf_namespace in OKF_NAMESPACES
+
+
+def test_a_context_that_binds_a_scheme_changes_no_iri():
+    spelled = {SOURCE_DIRECTORY: "census"}
+    request = parse_search(query(**{"@context": {"https": "urn:x"}, "filter": spelled}))
+    assert request.query.filter == {SOURCE_DIRECTORY: ("census",)}
+
+
+@pytest.mark.parametrize("value", [3, "", [""], None, {"any": "thing"}])
+def test_a_source_directory_that_is_no_name_is_refused_in_the_callers_spelling(value):
+    with pytest.raises(RequestError, match=r"query\.filter\.okf:sourceDirectory must be a string"):
+        parse_search(query(filter={"okf:sourceDirectory": value}))

@@ -1,0 +1,263 @@
+"""What `askbucket doctor` looks at: each check is one finding, or one for each catalog, and none stops the others.
+
+Nothing is built, published or fetched, and no model is called. What is written is one object below STATS_URL, which
+is removed again, and a count in Redis that lasts a second.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from shared.bucket.base import Bucket, open_bucket
+from shared.contracts.release import Manifest
+from shared.errors import AskbucketError, ObjectMissing, ReleaseError
+from shared.models.account import key_spend_usd, model_ids
+from shared.models.choice import judge_provider
+from shared.models.weights import BGE_SMALL, INSTALL, installed, locate
+from shared.release.manifest import file_key, pointer_key
+from shared.release.reader import current, read_manifest
+from shared.settings import Settings, without_userinfo
+from shared.tables.catalogs import Mount, mounts
+
+Status = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found. `todo` says what to do about a warning or a failure, and is empty where all is well."""
+
+    name: str
+    status: Status
+    message: str
+    todo: str = ""
+
+
+class Checkup:
+    """Runs the checks over one set of settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._manifests: dict[str, Manifest] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        """Every finding, in the order of their checks. An expected error is a failure of its check alone."""
+        checks: Sequence[tuple[str, Callable[[], Iterator[Finding]]]] = (
+            ("keys", self._keys),
+            ("bucket", self._bucket),
+            ("releases", self._releases),
+            ("embedder", self._embedder),
+            ("models", self._models),
+            ("weights", self._weights),
+            ("cache", self._cache),
+            ("redis", self._redis),
+            ("stats", self._stats),
+            ("mcp", self._mcp),
+        )
+        for name, check in checks:
+            try:
+                yield from check()
+            except AskbucketError as error:
+                yield Finding(name, "failed", self._safe(error.message), _TODO.get(name, ""))
+
+    def _keys(self) -> Iterator[Finding]:
+        """Who judges, and that the gateway takes the key."""
+        settings, provider = self._settings, judge_provider(self._settings)
+        if not settings.openrouter_api_key:
+            said = {"embedded": "no key is set; the embedded models judge", "none": "no key is set and nobody judges"}
+            status: Status = "ok" if provider == "embedded" else "warning"
+            todo = "" if status == "ok" else f"set OPENROUTER_API_KEY, or run `{INSTALL}`"
+            yield Finding("keys", status, said[provider], todo)
+            return
+        spent = key_spend_usd(settings)
+        yield Finding(
+            "keys", "ok", f"the gateway takes OPENROUTER_API_KEY, which has spent ${spent:.2f}; {provider} judges"
+        )
+
+    @cached_property
+    def _mounts(self) -> tuple[Mount, ...]:
+        return mounts(self._settings)
+
+    def _bucket(self) -> Iterator[Finding]:
+        for mount in self._mounts:
+            shown = f"{without_userinfo(mount.bucket.url)} can be read"
+            try:
+                mount.bucket.read(pointer_key(mount.name))
+                yield Finding("bucket", "ok", shown)
+            except ObjectMissing as error:
+                yield Finding("bucket", "warning", f"{shown}, but {error.message}", _TODO["releases"])
+
+    def _releases(self) -> Iterator[Finding]:
+        """That each catalog's current release is complete, by the sizes of its files."""
+        for mount in self._mounts:
+            try:
+                yield self._release(mount)
+            except AskbucketError as error:
+                todo = _TODO["releases"] if isinstance(error, ReleaseError) else _TODO["bucket"]
+                yield Finding("releases", "failed", self._safe(error.message), todo)
+        yield from self._together()
+
+    def _release(self, mount: Mount) -> Finding:
+        pointer = current(mount.bucket, mount.name)
+        manifest = read_manifest(mount.bucket, mount.name, pointer.release, "tables")
+        for file in manifest.files:
+            found = mount.bucket.size(file_key(mount.name, file.sha256))
+            if found != file.bytes:
+                message = f"{mount.name}: {file.role}: expected {file.bytes} bytes, found {found or 'none'}"
+                return Finding("releases", "failed", message, "run `askbucket rollback`, or build with --force")
+        self._manifests[mount.name] = manifest
+        sources = sum(len(family.sources) for family in manifest.families)
+        return Finding(
+            "releases", "ok", f"{mount.name}: {pointer.release}, {manifest.rows:,} tables of {sources} sources"
+        )
+
+    def _together(self) -> Iterator[Finding]:
+        embedders = {(each.embedder.model, each.embedder.dimension) for each in self._manifests.values()}
+        if len(embedders) > 1:
+            names = " and ".join(f"{model} ({dimension})" for model, dimension in sorted(embedders))
+            yield Finding(
+                "releases", "failed", f"catalogs were embedded differently: {names}", "rebuild with one embedder"
+            )
+
+    def _embedder(self) -> Iterator[Finding]:
+        """That the embedder each manifest names can be had."""
+        for catalog, manifest in self._manifests.items():
+            embedder = manifest.embedder
+            named = f"{catalog} needs {embedder.model} ({embedder.provider}, {embedder.dimension} dimensions)"
+            missing = self._lacks(manifest)
+            yield Finding("embedder", "failed" if missing else "ok", named, missing)
+
+    def _lacks(self, manifest: Manifest) -> str:
+        """What to do before this release's embedder can be had, or nothing."""
+        if manifest.embedder.provider == "openrouter":
+            return (
+                "" if self._settings.openrouter_api_key else "set OPENROUTER_API_KEY, or build with --embedder embedded"
+            )
+        if manifest.embedder.model != BGE_SMALL.model:
+            return f"rebuild: this version carries {BGE_SMALL.model}"
+        return "" if installed() else f"run `{INSTALL}`"
+
+    def _models(self) -> Iterator[Finding]:
+        """That the gateway knows the models it will be asked for."""
+        settings = self._settings
+        if not settings.openrouter_api_key:
+            yield Finding("models", "ok", "no model of the gateway is asked for without a key")
+            return
+        known = model_ids(settings)
+        if judge_provider(settings) == "openrouter":
+            yield self._known(settings.rerank_model or settings.openrouter_model, known, "RERANK_MODEL", "failed")
+        embedders = [each.embedder for each in self._manifests.values() if each.embedder.provider == "openrouter"]
+        for model in sorted({each.model for each in embedders}):
+            # Gateways list embedding models elsewhere: not to be listed here is no proof.
+            yield self._known(model, known, "the release's embedder", "warning")
+
+    def _known(self, model: str, known: frozenset[str], named: str, otherwise: Status) -> Finding:
+        if model.partition(":")[0] in {each.partition(":")[0] for each in known}:
+            return Finding("models", "ok", f"the gateway knows {model}")
+        return Finding(
+            "models", otherwise, f"the gateway does not list {model} ({named})", f"check the spelling of {model}"
+        )
+
+    def _weights(self) -> Iterator[Finding]:
+        """That the embedded models' files are the ones that were measured."""
+        embedded = any(each.embedder.provider == "embedded" for each in self._manifests.values())
+        if not installed():
+            status: Status = "failed" if embedded or judge_provider(self._settings) == "embedded" else "ok"
+            yield Finding("weights", status, "not installed", f"run `{INSTALL}`" if status == "failed" else "")
+            return
+        locate(BGE_SMALL)
+        yield Finding("weights", "ok", f"{BGE_SMALL.model} is installed and intact")
+
+    def _cache(self) -> Iterator[Finding]:
+        """That CACHE_DIR has room for what has to be copied."""
+        folder = Path(self._settings.cache_dir)
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        free, needed = shutil.disk_usage(there).free, self._to_copy()
+        said = f"CACHE_DIR has {_mb(free)} free, the releases need {_mb(needed)} of it"
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            yield Finding("cache", "failed" if needed else "warning", "CACHE_DIR cannot be written to", _TODO["cache"])
+        elif free < needed:
+            yield Finding("cache", "failed", said, _TODO["cache"])
+        elif free < 2 * needed:
+            yield Finding("cache", "warning", f"{said}: too little for a second one beside it", _TODO["cache"])
+        else:
+            yield Finding("cache", "ok", said)
+
+    def _to_copy(self) -> int:
+        """Bytes of the files that cannot be mapped where they lie."""
+        buckets = {mount.name: mount.bucket for mount in self._mounts} if self._manifests else {}
+        return sum(
+            file.bytes
+            for name, manifest in self._manifests.items()
+            for file in manifest.files
+            if buckets[name].local_path(file_key(name, file.sha256)) is None
+        )
+
+    def _redis(self) -> Iterator[Finding]:
+        if not self._settings.rate_limit_storage_url:
+            yield Finding("redis", "ok", "RATE_LIMIT_STORAGE_URL is not set: each instance counts for itself")
+            return
+        from shared.edge.limits import RedisCounts
+
+        now = time.time()
+        if RedisCounts(self._settings.rate_limit_storage_url).add("doctor", now + 1, now) is None:
+            message = "Redis does not answer: limits are not counted, every request passes"
+            yield Finding("redis", "failed", message, _TODO["redis"])
+        else:
+            yield Finding("redis", "ok", "Redis counts")
+
+    def _stats(self) -> Iterator[Finding]:
+        if not self._settings.stats_url:
+            yield Finding("stats", "ok", "STATS_URL is not set: /stats.json counts one instance only")
+            return
+        self._write_and_read(open_bucket(self._settings.stats_url, self._settings))
+        yield Finding("stats", "ok", f"{without_userinfo(self._settings.stats_url)} can be written")
+
+    def _write_and_read(self, bucket: Bucket) -> None:
+        key, data = f"doctor/{os.urandom(8).hex()}", b"written by askbucket doctor"
+        bucket.put(key, data)
+        try:
+            bucket.read(key)
+        finally:
+            bucket.delete(key)
+
+    def _mcp(self) -> Iterator[Finding]:
+        if importlib.util.find_spec("mcp") is None:
+            yield Finding("mcp", "warning", "the package is not installed: /mcp cannot answer", _TODO["mcp"])
+        else:
+            yield Finding("mcp", "ok", "the package is installed")
+
+    def _safe(self, message: str) -> str:
+        """The message without what must not be shown, should a library have put it there."""
+        for secret in (self._settings.openrouter_api_key, self._settings.rate_limit_storage_url):
+            message = message.replace(secret, "(secret)") if secret else message
+        return message
+
+
+def unusable(error: AskbucketError) -> Finding:
+    """The finding of settings that cannot even be read."""
+    return Finding("settings", "failed", error.message, "see docs/settings.md")
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1_000_000:,.0f} MB"
+
+
+_TODO = {
+    "keys": "set a valid OPENROUTER_API_KEY, or LLM_PROVIDER=embedded",
+    "bucket": "check BUCKET_URL and the credentials that this process has for it",
+    "releases": "run `askbucket build tables`, or `askbucket rollback`",
+    "models": "check OPENROUTER_BASE_URL and the network",
+    "weights": f"run `{INSTALL}`",
+    "cache": "give CACHE_DIR more room, or set it to a folder of this user's",
+    "redis": "check RATE_LIMIT_STORAGE_URL and that its server runs",
+    "stats": "check STATS_URL and that this process may write there",
+    "mcp": "run `pip install --require-hashes -r requirements.txt`",
+}

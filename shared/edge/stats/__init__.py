@@ -1,0 +1,1 @@
+"""Counting searches: one day's numbers (tally, distinct), this process's (recorder), those of all instances (sums)."""
