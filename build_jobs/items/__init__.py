@@ -1,0 +1,1 @@
+"""From crawled pages to a release of items."""

@@ -1,0 +1,317 @@
+"""`askbucket build items`: a collection becomes a release, in one pass that can be read from top to bottom."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from build_jobs.embed import Checkpoints, Float16, Known, check_texts
+from build_jobs.item_index import write_item_index
+from build_jobs.items.embed import MAX_CHARS, Texts, embed_items, texts_of
+from build_jobs.items.load import Loaded, Report, load_items
+from build_jobs.items.sources import Collection
+from build_jobs.items.verify import verify_items
+from build_jobs.progress import Progress, Told, silent
+from build_jobs.publish import current_manifest, publish
+from build_jobs.verify import sample_rows
+from build_jobs.workplace import Clock, program, staging, workplace
+from shared.bucket.base import open_bucket
+from shared.contracts.items import Item
+from shared.contracts.release import FORMAT_VERSION, Family, Manifest, NullBank
+from shared.contracts.release import Embedder as EmbedderSpec
+from shared.errors import AskbucketError, BuildError
+from shared.index.items import FIELDS, VECTOR_ROLES, Items
+from shared.index.scan import Vectors
+from shared.models.ledger import Ledger
+from shared.models.provider import Embedder
+from shared.release import manifest as manifests
+from shared.release import reader
+from shared.settings import Settings
+from shared.sites.fields import fields_of
+from shared.sites.kinds import Kind
+
+ITEMS_INDEX_VERSION = 1
+"""Raised whenever the same items would give other files: a rebuild is then not skipped."""
+
+# As for tables: two float16 roundings of one vector differ by less than 1e-5.
+_LEAST_SAMPLE_COSINE = 0.98
+
+Status = Literal["published", "unchanged", "planned"]
+
+
+@dataclass(slots=True)
+class ItemsReport:
+    """What a build did, or with `dry_run` would do. `release` is the one that is current afterwards.
+
+    `vectors` counts texts, not items: three an item, less what is empty or said twice.
+    """
+
+    status: Status
+    kind: str
+    catalog: str
+    collection: str
+    label: str
+    release: str | None
+    embedder: EmbedderSpec
+    inputs_digest: str
+    rows: int
+    sites: Mapping[str, int]
+    loaded: Report
+    reused: int = 0
+    resumed: int = 0
+    embedded: int = 0
+    empty: Mapping[str, int] = field(default_factory=dict)
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    null_bank: NullBank | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "kind": self.kind,
+            "catalog": self.catalog,
+            "collection": self.collection,
+            "label": self.label,
+            "release": self.release,
+            "embedder": asdict(self.embedder),
+            "inputsDigest": self.inputs_digest,
+            "rows": self.rows,
+            "sites": dict(self.sites),
+            "vectors": {"reused": self.reused, "resumed": self.resumed, "embedded": self.embedded},
+            "empty": dict(self.empty),
+            "costUsd": self.cost_usd,
+            "seconds": round(self.seconds, 2),
+            "stageSeconds": {name: round(seconds, 2) for name, seconds in self.stage_seconds.items()},
+            "nullBank": asdict(self.null_bank) if self.null_bank else None,
+            "notes": self.notes,
+            **self.loaded.as_json(),
+        }
+
+
+async def build_items(
+    files: Sequence[Path],
+    bucket_url: str,
+    *,
+    settings: Settings,
+    embedder: Embedder,
+    kind: Kind,
+    collection: Collection | None = None,
+    catalog: str = "",
+    dry_run: bool = False,
+    force: bool = False,
+    told: Told = silent,
+) -> ItemsReport:
+    """Build some files of records into a release of `catalog` (the kind's name by default) and make it current.
+
+    `collection` says what they are called; without one, the site that most of the items name. Does nothing where the
+    current release was made of the same inputs, unless `force`. `dry_run` reads and counts, and writes nothing. What
+    was embedded before a build was killed is kept below CACHE_DIR and used again. Raises BuildError where the records,
+    the model's vectors or the written files are not fit to be served.
+    """
+    build = _Build(bucket_url, settings=settings, embedder=embedder, kind=kind, catalog=catalog or kind.name, told=told)
+    return await build.run(files, collection, dry_run=dry_run, force=force)
+
+
+class _Build:
+    """One build: what it was asked for, and what it has learned so far."""
+
+    def __init__(
+        self, bucket_url: str, *, settings: Settings, embedder: Embedder, kind: Kind, catalog: str, told: Told
+    ) -> None:
+        self._bucket = open_bucket(bucket_url, settings)
+        self._cache_dir = Path(settings.cache_dir)
+        self._embedder = embedder
+        self._spec = EmbedderSpec(provider=embedder.provider, model=embedder.model, dimension=embedder.dimension)
+        self._kind = kind
+        self._catalog = catalog
+        self._told = told
+        self._ledger = Ledger()
+        self._clock = Clock()
+
+    async def run(
+        self, files: Sequence[Path], collection: Collection | None, *, dry_run: bool, force: bool
+    ) -> ItemsReport:
+        manifests.pointer_key(self._catalog)  # refuses a catalog name before the work, not after it
+        with self._clock.stage("collect"):
+            loaded = load_items(files, self._kind, collection.site if collection else self._kind.collection, self._told)
+            name, label = _called(collection, loaded, self._kind)
+            digest = inputs_digest(loaded.items, self._spec, [self._kind.name, name, label])
+            texts = texts_of(loaded.items, self._embedder.model)
+        self._told(Progress("collect", len(loaded.items), len(loaded.items)))
+        current = current_manifest(self._bucket, self._catalog, "items")
+        report = self._report(loaded, texts, name, label, digest)
+        report.release = current[0] if current else None
+        if current and current[1].inputs_digest == digest and current[1].embedder == self._spec and not force:
+            report.status, report.reused = "unchanged", len(texts.by_signature)
+        elif dry_run:
+            self._plan(texts, report)
+        else:
+            await self._publish(loaded, texts, report, force)
+        report.cost_usd = self._ledger.snapshot()["cost_usd"]
+        report.seconds, report.stage_seconds = self._clock.total, dict(self._clock.stages)
+        return report
+
+    def _report(self, loaded: Loaded, texts: Texts, name: str, label: str, digest: str) -> ItemsReport:
+        empty = {each: sum(not one[place] for one in texts.signatures) for place, each in enumerate(FIELDS)}
+        return ItemsReport(
+            status="planned",
+            kind=self._kind.name,
+            catalog=self._catalog,
+            collection=name,
+            label=label,
+            release=None,
+            embedder=self._spec,
+            inputs_digest=digest,
+            rows=len(loaded.items),
+            sites=loaded.sites,
+            loaded=loaded.report,
+            empty=empty,
+        )
+
+    def _plan(self, texts: Texts, report: ItemsReport) -> None:
+        known = self._known(report)
+        report.reused = sum(1 for name in texts.by_signature if name in known)
+        report.embedded = len(texts.by_signature) - report.reused
+
+    async def _publish(self, loaded: Loaded, texts: Texts, report: ItemsReport, force: bool) -> None:
+        work = workplace(self._cache_dir)
+        with staging(work) as folder:
+            checkpoints = Checkpoints(work / "vectors", self._embedder.dimension)
+            vectors = await self._embed(texts, checkpoints, report)
+            files = self._index(folder, loaded.items, vectors, texts)
+            try:
+                gate = await self._verify(files, loaded.items, texts)
+            except BuildError:
+                checkpoints.clear()  # or the next run would take the same wrong vectors from them
+                raise
+            report.null_bank = await self._null_bank(files)
+            with self._clock.stage("publish"):
+                manifest = self._manifest(loaded, report, gate)
+                report.release, switched = publish(self._bucket, manifest, files, force=force)
+            if not switched:
+                report.notes.append("another run published the same inputs first; its release is current")
+            self._told(Progress("publish", 1, 1))
+            checkpoints.clear()
+        report.status = "published"
+
+    async def _embed(self, texts: Texts, checkpoints: Checkpoints, report: ItemsReport) -> list[Float16]:
+        with self._clock.stage("embed"):
+            vectors, found = await embed_items(
+                texts,
+                self._embedder,
+                known=self._known(report),
+                checkpoints=checkpoints,
+                ledger=self._ledger,
+                told=self._told,
+            )
+        report.reused, report.resumed, report.embedded = found.reused, found.resumed, found.embedded
+        return vectors
+
+    def _known(self, report: ItemsReport) -> Known:
+        """Vectors of the current release by signature; none where it was made by another model or is broken."""
+        try:
+            release = reader.fetch(self._bucket, self._catalog, [*VECTOR_ROLES, "records"], self._cache_dir)
+        except AskbucketError as error:
+            if report.release:
+                report.notes.append(f"no vector of the current release was reused: {error.message}")
+            return {}
+        try:
+            is_same = release.manifest.kind == "items" and release.manifest.embedder == self._spec
+            return _usable(release) if is_same else {}
+        finally:
+            release.close()
+
+    def _index(
+        self, folder: Path, items: Sequence[Item], vectors: Sequence[Float16], texts: Texts
+    ) -> Mapping[str, Path]:
+        with self._clock.stage("index"):
+            files = write_item_index(folder, items, self._kind, vectors, texts.signatures)
+        self._told(Progress("index", len(items), len(items)))
+        return files
+
+    async def _verify(self, files: Mapping[str, Path], items: Sequence[Item], texts: Texts) -> dict[str, float]:
+        with self._clock.stage("verify"):
+            verify_items(files, items, texts, self._embedder.dimension)
+            worst = await self._check_sample(files, len(items))
+        self._told(Progress("verify", len(items), len(items)))
+        return {"sample_cosine_min": round(worst, 3)}
+
+    async def _check_sample(self, files: Mapping[str, Path], rows: int) -> float:
+        """Compare as a server would see them: the record from records.db, the vectors from their files."""
+        records = Items(files["records"])
+        try:
+            sample = records.items(sample_rows(rows))
+        finally:
+            records.close()
+        worst = 1.0
+        for place, role in enumerate(VECTOR_ROLES):
+            said = {row: (item.id, fields_of(item.record)[place][:MAX_CHARS]) for row, item in sample.items()}
+            texts = {row: named for row, named in said.items() if named[1].strip()}
+            vectors: Float16 = Vectors(files[role], role).array
+            worst = min(worst, await check_texts(texts, vectors, self._embedder, self._ledger, _LEAST_SAMPLE_COSINE))
+        return worst
+
+    async def _null_bank(self, files: Mapping[str, Path]) -> NullBank:
+        from shared.models.null_bank import null_bank_of_items
+
+        with self._clock.stage("null_bank"):
+            return await null_bank_of_items(self._embedder, [Vectors(files[role], role).array for role in VECTOR_ROLES])
+
+    def _manifest(self, loaded: Loaded, report: ItemsReport, gate: Mapping[str, float]) -> Manifest:
+        rows = len(loaded.items)
+        return Manifest(
+            format_version=FORMAT_VERSION,
+            kind="items",
+            catalog=self._catalog,
+            label=report.label,
+            collection=report.collection,
+            created_at=manifests.now(),
+            builder=f"{program()}, items {ITEMS_INDEX_VERSION}",
+            inputs_digest=report.inputs_digest,
+            embedder=self._spec,
+            rows=rows,
+            families=[Family(family=self._kind.name, first_row=0, rows=rows, sources=dict(loaded.sites))],
+            files=[],
+            null_bank=report.null_bank,
+            gate=dict(gate),
+        )
+
+
+def _called(collection: Collection | None, loaded: Loaded, kind: Kind) -> tuple[str, str]:
+    """Name and label of the release: the collection's, else those of the site that most of its items name."""
+    if collection:
+        return collection.site, collection.label
+    name = max(loaded.sites, key=lambda site: loaded.sites[site])
+    return name, kind.label if name == kind.collection else name
+
+
+def inputs_digest(items: Sequence[Item], embedder: EmbedderSpec, names: Sequence[str]) -> str:
+    """The digest of everything a release is made of: the items, what they are called, and what writes them."""
+    digest = hashlib.sha256()
+    for part in ([FORMAT_VERSION, ITEMS_INDEX_VERSION, asdict(embedder), list(names)], *map(asdict, items)):
+        digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _usable(release: reader.Release) -> dict[str, Float16]:
+    """Each signature's vector in a release, but for rows that hold no unit vector."""
+    records = Items(release.paths["records"])
+    known: dict[str, Float16] = {}
+    try:
+        for name, role in zip(FIELDS, VECTOR_ROLES, strict=True):
+            vectors = Vectors(release.paths[role], role)
+            unusable = vectors.unusable(np.arange(vectors.rows))
+            signatures = records.signatures(name)
+            known.update({one: np.array(vectors.array[row]) for one, row in signatures.items() if not unusable[row]})
+    finally:
+        records.close()
+    return known

@@ -1,0 +1,59 @@
+"""Where a build works and how long it takes: a folder for its files, and seconds by stage."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_ABANDONED_S = 24 * 3600
+
+
+def workplace(cache_dir: Path) -> Path:
+    """The folder below CACHE_DIR that builds share."""
+    cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return cache_dir / "build"
+
+
+def program() -> str:
+    """The program and its version."""
+    try:
+        return f"askbucket {version('askbucket')}"
+    except PackageNotFoundError:
+        return "askbucket unknown"
+
+
+@contextmanager
+def staging(work: Path) -> Iterator[Path]:
+    """A folder for the files of this build, removed afterwards; those of builds that were killed go as well."""
+    work.mkdir(parents=True, exist_ok=True)
+    for old in work.glob("index-*"):
+        if time.time() - old.stat().st_mtime > _ABANDONED_S:
+            shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
+        yield Path(folder)
+
+
+class Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.stages: defaultdict[str, float] = defaultdict(float)
+        self._started = time.monotonic()
+
+    @property
+    def total(self) -> float:
+        return time.monotonic() - self._started
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.stages[name] += time.monotonic() - started

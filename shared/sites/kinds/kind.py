@@ -1,0 +1,31 @@
+"""What a kind of item has to say for itself: all that differs from one site to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from shared.contracts.items import Json, Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of item, and the switches of the site that holds them.
+
+    `collection` and `label` are those of a release that names none itself. `types` are the schema.org types whose
+    records are of this kind, the most telling first. `projection` names the properties a chat ranker is shown, at
+    every depth. `says_why` is true where the ranker writes each result's reason.
+
+    `columns(record)` gives the same names in the same order for every record, also for `{}`; what a record does not
+    say is None. `card_text(record)` is the item in a few lines of plain words, the telling ones first: what a judge
+    that reads one text is shown.
+    """
+
+    name: str
+    collection: str
+    label: str
+    types: tuple[str, ...]
+    projection: frozenset[str]
+    says_why: bool
+    columns: Callable[[Json], Mapping[str, Value]]
+    card_text: Callable[[Json], str]
