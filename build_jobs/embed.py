@@ -1,4 +1,4 @@
-"""Vectors of the leaves: those of the current release where the text is the same, the rest from the model.
+"""Vectors of leaves and items: those of the current release where the text is the same, the rest from the model.
 
 A vector belongs to a *signature*, the digest of text and model. Batches are checkpointed under it as they
 come, so a build that was killed goes on where it was, and what one build embedded another one need not.
@@ -6,12 +6,14 @@ come, so a build that was killed goes on where it was, and what one build embedd
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -109,40 +111,109 @@ async def embed_leaves(
     ledger: Ledger,
     told: Told = silent,
 ) -> Embedded:
-    """The leaves' vectors. `known` are those of the current release, by signature.
-
-    Raises BuildError where the model fails or answers with what cannot be right; what was embedded until then
-    is kept, and the same call goes on from there.
-    """
+    """The leaves' vectors. `known` are those of the current release, by signature. Raises BuildError."""
     signatures = signatures_of(leaves, embedder.model)
     distinct = {name: leaf.text for name, leaf in zip(signatures, leaves, strict=True)}
-    vectors = {name: known[name] for name in distinct if name in known}
+    found = await embed_texts(distinct, embedder, known=known, checkpoints=checkpoints, ledger=ledger, told=told)
+    vectors = np.stack([found.vectors[name] for name in signatures])
+    return Embedded(vectors, signatures, found.reused, found.resumed, found.embedded)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Unit float16 vectors by signature, and where they came from: the release, a stopped build, the model."""
+
+    vectors: Known
+    reused: int
+    resumed: int
+    embedded: int
+
+
+async def embed_texts(
+    texts: Mapping[str, str],
+    embedder: Embedder,
+    *,
+    known: Known,
+    checkpoints: Checkpoints,
+    ledger: Ledger,
+    told: Told = silent,
+    batch: int = BATCH,
+    at_once: int = 1,
+) -> Found:
+    """A vector for each text, by signature: known, kept from a build that was stopped, or of the model.
+
+    The model is asked for `batch` texts a call, `at_once` calls side by side. Raises BuildError where it fails or
+    answers with what cannot be right; what was embedded until then is kept, and the same call goes on from there.
+    """
+    vectors = {name: known[name] for name in texts if name in known}
     reused = len(vectors)
     saved = checkpoints.load()
-    vectors.update({name: saved[name] for name in distinct if name in saved and name not in vectors})
+    vectors.update({name: saved[name] for name in texts if name in saved and name not in vectors})
     resumed = len(vectors) - reused
-    missing = [name for name in distinct if name not in vectors]
+    missing = [name for name in texts if name not in vectors]
     meter = Meter("embed", len(missing), told)
-    for names in _batches(missing):
-        batch = await _embed_batch([distinct[name] for name in names], embedder, ledger, len(missing))
-        checkpoints.save(names, batch)
-        vectors.update(zip(names, batch, strict=True))
+    asked = _Asked(_batches(missing, batch), texts, embedder, ledger, len(missing))
+    async for names, found in asked.side_by_side(at_once):
+        checkpoints.save(names, found)
+        vectors.update(zip(names, found, strict=True))
         meter.advance(len(names), ledger.snapshot()["cost_usd"])
-    return Embedded(np.stack([vectors[name] for name in signatures]), signatures, reused, resumed, len(missing))
+    return Found(vectors, reused, resumed, len(missing))
 
 
-def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), BATCH):
-        yield names[start : start + BATCH]
+def _batches(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), size):
+        yield names[start : start + size]
 
 
-async def _embed_batch(texts: Sequence[str], embedder: Embedder, ledger: Ledger, missing: int) -> Float16:
-    try:
-        return checked(await embedder.embed(texts, "document", ledger), len(texts), embedder.dimension)
-    except (EmbeddingFailed, Unavailable) as error:
-        raise BuildError(
-            f"embedding {missing} texts stopped: {error.message} What was embedded is kept; the same command goes on."
-        ) from error
+class _Asked:
+    """The batches of one build, handed one by one to whichever call is free."""
+
+    def __init__(
+        self,
+        batches: Iterator[Sequence[str]],
+        texts: Mapping[str, str],
+        embedder: Embedder,
+        ledger: Ledger,
+        missing: int,
+    ) -> None:
+        self._batches = batches
+        self._texts = texts
+        self._embedder = embedder
+        self._ledger = ledger
+        self._missing = missing
+
+    async def side_by_side(self, calls: int) -> AsyncIterator[tuple[Sequence[str], Float16]]:
+        """Each batch with its vectors, as they come. What other calls have got is given before a failure is raised."""
+        waiting: set[asyncio.Task[tuple[Sequence[str], Float16]]] = set()
+        failure: BuildError | None = None
+        try:
+            while True:
+                for names in islice(self._batches, 0 if failure else calls - len(waiting)):
+                    waiting.add(asyncio.ensure_future(self._batch(names)))
+                if not waiting:
+                    break
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    try:
+                        yield task.result()
+                    except BuildError as error:
+                        failure = failure or error
+        finally:
+            for task in waiting:
+                task.cancel()
+        if failure:
+            raise failure
+
+    async def _batch(self, names: Sequence[str]) -> tuple[Sequence[str], Float16]:
+        texts = [self._texts[name] for name in names]
+        try:
+            vectors = await self._embedder.embed(texts, "document", self._ledger)
+        except (EmbeddingFailed, Unavailable) as error:
+            raise BuildError(
+                f"embedding {self._missing} texts stopped: {error.message}"
+                " What was embedded is kept; the same command goes on."
+            ) from error
+        return names, checked(vectors, len(texts), self._embedder.dimension)
 
 
 def checked(vectors: Float32, rows: int, dimension: int) -> Float16:
@@ -158,16 +229,25 @@ def checked(vectors: Float32, rows: int, dimension: int) -> Float16:
 async def check_sample(
     leaves: Mapping[int, Leaf], vectors: Float16, embedder: Embedder, ledger: Ledger, least_cosine: float
 ) -> float:
+    """As `check_texts`, of the leaves of some rows."""
+    texts = {row: (leaf.path, leaf.text) for row, leaf in leaves.items()}
+    return await check_texts(texts, vectors, embedder, ledger, least_cosine)
+
+
+async def check_texts(
+    texts: Mapping[int, tuple[str, str]], vectors: Float16, embedder: Embedder, ledger: Ledger, least_cosine: float
+) -> float:
     """Embed the texts of some rows again, each alone, and compare with what is to be published.
 
-    Returns the least cosine found. Each text goes alone, because a provider that mixes up the order within a
-    call would mix up the sample the same way. Raises BuildError naming the first leaf that differs.
+    `texts` has of each row what it is called and its text. Returns the least cosine found. Each text goes alone,
+    because a provider that mixes up the order within a call would mix up the sample the same way. Raises BuildError
+    naming the first that differs.
     """
     worst = 1.0
-    for row, leaf in leaves.items():
-        again = checked(await embedder.embed([leaf.text], "document", ledger), 1, embedder.dimension)
+    for row, (name, text) in texts.items():
+        again = checked(await embedder.embed([text], "document", ledger), 1, embedder.dimension)
         cosine = float(again[0].astype(np.float32) @ vectors[row].astype(np.float32))
         if cosine < least_cosine:
-            raise BuildError(f"row {row} ({leaf.path}): its vector is not its text's, cosine {cosine:.3f}")
+            raise BuildError(f"row {row} ({name}): its vector is not its text's, cosine {cosine:.3f}")
         worst = min(worst, cosine)
     return worst

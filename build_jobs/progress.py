@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["collect", "embed", "index", "verify", "publish", "questions", "pool"]
+Stage = Literal["convert", "collect", "embed", "index", "verify", "publish", "questions", "pool"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from pathlib import Path
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest
 from shared.errors import PreconditionFailed, ReleaseError
+from shared.release import manifest as manifests
 from shared.release import reader, writer
 
 
-def current_manifest(bucket: Bucket, catalog: str) -> tuple[str, Manifest] | None:
+def current_manifest(bucket: Bucket, catalog: str, kind: manifests.Kind = "tables") -> tuple[str, Manifest] | None:
     """Id and manifest of the current release; None where there is none, or none that can be read."""
     try:
         pointer = reader.current(bucket, catalog)
-        return pointer.release, reader.read_manifest(bucket, catalog, pointer.release, "tables")
+        return pointer.release, reader.read_manifest(bucket, catalog, pointer.release, kind)
     except ReleaseError:
         return None
 
@@ -39,7 +40,7 @@ def publish(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path], *, fo
 
 
 def _twin(bucket: Bucket, manifest: Manifest) -> str | None:
-    current = current_manifest(bucket, manifest.catalog)
+    current = current_manifest(bucket, manifest.catalog, manifest.kind)
     if current and current[1].inputs_digest == manifest.inputs_digest and current[1].embedder == manifest.embedder:
         return current[0]
     return None

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
-import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +15,7 @@ from build_jobs.index import families_of, write_index
 from build_jobs.progress import Progress, Told, silent
 from build_jobs.publish import current_manifest, publish
 from build_jobs.verify import sample_rows, verify, verify_documents
+from build_jobs.workplace import Clock, program, staging, workplace
 from shared.bucket.base import open_bucket
 from shared.contracts.release import FORMAT_VERSION, Manifest, NullBank
 from shared.contracts.release import Embedder as EmbedderSpec
@@ -39,7 +34,6 @@ INDEX_VERSION = 3
 
 # Two float16 roundings of one vector differ by less than 1e-5; a vector of another text is rarely above 0.95.
 _LEAST_SAMPLE_COSINE = 0.98
-_ABANDONED_S = 24 * 3600
 
 Status = Literal["published", "unchanged", "planned"]
 
@@ -143,7 +137,7 @@ class _Build:
         self._extends = sorted(set(extends))
         self._told = told
         self._ledger = Ledger()
-        self._clock = _Clock()
+        self._clock = Clock()
 
     async def run(self, *, dry_run: bool, force: bool) -> BuildReport:
         manifests.pointer_key(self._catalog)  # refuses a catalog name before the work, not after it
@@ -182,7 +176,7 @@ class _Build:
         report.embedded = len(signatures) - report.reused
 
     async def _publish(self, collected: Collected, digest: str, report: BuildReport, force: bool) -> None:
-        with _staging(self._work()) as folder:
+        with staging(self._work()) as folder:
             checkpoints = Checkpoints(self._work() / "vectors", self._embedder.dimension)
             embedded = await self._embed(collected, checkpoints, report)
             files = self._index(folder, collected, embedded)
@@ -202,8 +196,7 @@ class _Build:
         report.status = "published"
 
     def _work(self) -> Path:
-        self._cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._cache_dir / "build"
+        return workplace(self._cache_dir)
 
     async def _embed(self, collected: Collected, checkpoints: Checkpoints, report: BuildReport) -> Embedded:
         with self._clock.stage("embed"):
@@ -282,11 +275,7 @@ class _Build:
 
 def builder() -> str:
     """Who builds: the program's version and the version of what it writes."""
-    try:
-        program = version("askbucket")
-    except PackageNotFoundError:
-        program = "unknown"
-    return f"askbucket {program}, index {INDEX_VERSION}"
+    return f"{program()}, index {INDEX_VERSION}"
 
 
 def inputs_digest(collected: Collected, embedder: EmbedderSpec, extends: Sequence[str]) -> str:
@@ -317,34 +306,3 @@ def _usable(release: reader.Release) -> dict[str, Float16]:
         records.close()
     unusable = vectors.unusable(np.arange(vectors.rows))
     return {name: np.array(vectors.array[row]) for name, row in signatures.items() if not unusable[row]}
-
-
-@contextmanager
-def _staging(work: Path) -> Iterator[Path]:
-    """A folder for the files of this build, removed afterwards; those of builds that were killed go as well."""
-    work.mkdir(parents=True, exist_ok=True)
-    for old in work.glob("index-*"):
-        if time.time() - old.stat().st_mtime > _ABANDONED_S:
-            shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
-        yield Path(folder)
-
-
-class _Clock:
-    """Seconds by stage."""
-
-    def __init__(self) -> None:
-        self.stages: defaultdict[str, float] = defaultdict(float)
-        self._started = time.monotonic()
-
-    @property
-    def total(self) -> float:
-        return time.monotonic() - self._started
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.stages[name] += time.monotonic() - started

@@ -1,8 +1,9 @@
-"""BM25F over mapped postings: the keyword leg.
+"""BM25F over mapped postings: the keyword leg, of tables and of sites.
 
-Term frequencies and field lengths are stored, weights and idf are settled at query time, so that one file
-serves any weighting and idf can be summed over several catalogs. The postings are compressed sparse rows
-in plain `.npy` files; the vocabulary is one sorted byte string, searched by bisection, never parsed.
+Term frequencies and field lengths are stored, weights, formula and idf are settled at query time, so that one
+format serves any weighting and idf can be summed over several catalogs. The postings are compressed sparse rows
+in plain `.npy` files; the vocabulary is one sorted byte string, searched by bisection, never parsed. What a text's
+tokens are is the caller's: `tokens` here are those of table documents, shared/index/item_lexical.py has the items'.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,11 +50,18 @@ STOP_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """BM25F's knobs: one weight a field, in the order the fields were indexed; k1 and b as usual."""
+    """BM25F's knobs: one weight a field, in the order the fields were indexed; k1 and b as usual.
+
+    The textbook is of two minds about the rest. `scaled` multiplies by k1 + 1, so that a token counts up to that often
+    its idf and not just once. `filled_only` takes a field's average length over the rows where it is not empty, and
+    not over all, where a field of less than one token on average counts as one long.
+    """
 
     fields: tuple[float, ...]
     k1: float = 1.2
     b: float = 0.75
+    scaled: bool = True
+    filled_only: bool = False
 
 
 def words(text: str) -> list[str]:
@@ -100,12 +108,17 @@ def query_tokens(text: str) -> list[str]:
     return list(dict.fromkeys(stem(word) for word in [w for w in every if w not in STOP_WORDS] or every))
 
 
-def write_lexical(directory: Path, documents: Iterable[Sequence[str]]) -> dict[str, Path]:
-    """Index documents, each the texts of its fields in a fixed order. Returns role → file."""
+def write_lexical(
+    directory: Path, documents: Iterable[Sequence[str]], split: Callable[[str], Iterable[str]] = tokens
+) -> dict[str, Path]:
+    """Index documents, each the texts of its fields in a fixed order, by what `split` makes of a text.
+
+    Returns role → file.
+    """
     postings: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
     lengths: list[list[int]] = []
     for row, fields in enumerate(documents):
-        counts = [Counter(tokens(field)) for field in fields]
+        counts = [Counter(split(field)) for field in fields]
         lengths.append([min(sum(count.values()), 65_535) for count in counts])
         for token in set().union(*counts):
             frequencies = tuple(min(count[token], 255) for count in counts)
@@ -164,6 +177,11 @@ class Lexical:
         if len(self._rows) and (self._rows.min() < 0 or self._rows.max() >= self.rows):
             raise ReleaseIncompatible(f"lexical.rows: expected rows 0 to {self.rows - 1}, found one outside")
 
+    @property
+    def fields(self) -> int:
+        """How many fields each row has: as many weights are wanted."""
+        return int(self._lengths.shape[1])
+
     def document_frequency(self, token: str) -> int:
         """How many rows hold the token."""
         postings = self._postings(token)
@@ -200,7 +218,8 @@ class Lexical:
         total: Float32 = found[:, 0].copy()
         for field in range(1, found.shape[1]):  # by column: a sum along four numbers each is four times as slow
             total += found[:, field]
-        return (total * np.float32(weights.k1 + 1)) / (total + np.float32(weights.k1))
+        saturated: Float32 = total / (total + np.float32(weights.k1))
+        return saturated * np.float32(weights.k1 + 1) if weights.scaled else saturated
 
     def _field_weights(self, weights: Weights) -> Float32:
         """What one occurrence counts, `(rows, fields)`: the field's weight over its length's share of the average.
@@ -210,14 +229,15 @@ class Lexical:
         """
         kept = self._kept_weights
         if kept is None or kept[0] != weights:
-            relative = self._lengths / self._average_lengths
+            relative = self._lengths / self._average_lengths(weights.filled_only)
             each = np.asarray(weights.fields, np.float32) / (1 - weights.b + weights.b * relative)
             kept = self._kept_weights = (weights, each.astype(np.float32))
         return kept[1]
 
-    @cached_property
-    def _average_lengths(self) -> Float32:
-        averages: Float32 = np.maximum(self._lengths.mean(axis=0, dtype=np.float64), 1.0).astype(np.float32)
+    def _average_lengths(self, filled_only: bool) -> Float32:
+        totals = self._lengths.sum(axis=0, dtype=np.float64)
+        counted = np.count_nonzero(self._lengths, axis=0) if filled_only else self.rows
+        averages: Float32 = np.maximum(totals / np.maximum(counted, 1), 1.0).astype(np.float32)
         return averages
 
     def _postings(self, token: str) -> slice | None:

@@ -7,17 +7,15 @@ Row i of table `leaf` is row i of vectors.npy.
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import ReleaseIncompatible
+from shared.index.database import Database, writing
 from shared.index.selection import Selection
 
 _SCHEMA = """
@@ -46,8 +44,6 @@ _LEAF_COLUMNS = tuple(field.name for field in fields(Leaf))
 _LEAVES = f"SELECT row, {', '.join(_LEAF_COLUMNS)} FROM leaf WHERE row IN ({{}})"  # noqa: S608 - names of our own
 _QUERIES, _TAGS, _FRONT_MATTER = (1 + _LEAF_COLUMNS.index(name) for name in ("queries", "tags", "front_matter"))
 OrderColumn = Literal["title", "urn", "publisher"]
-# SQLite takes at most 32,766 parameters; far fewer keep the statement small.
-_MOST_PARAMETERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +58,7 @@ class Quantity:
 
 def write_records(path: Path, leaves: Sequence[Leaf], sources: Sequence[Source], signatures: Sequence[str]) -> None:
     """Write records.db. Leaves come in row order, one signature each."""
-    path.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=4096;" + _SCHEMA)
-        db.execute("BEGIN")
+    with writing(path, _SCHEMA, _INDEXES) as db:
         db.executemany("INSERT INTO leaf VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", _leaf_rows(leaves, signatures))
         db.executemany("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _source_rows(leaves, sources))
         db.executemany(
@@ -73,58 +66,51 @@ def write_records(path: Path, leaves: Sequence[Leaf], sources: Sequence[Source],
         )
         db.executemany("INSERT INTO variable VALUES (?, ?, ?, ?, ?)", _variable_rows(leaves))
         db.executemany("INSERT INTO quantity VALUES (?, ?, ?, ?, ?, ?, ?)", _quantity_rows(leaves))
-        db.execute("COMMIT")
-        db.executescript(_INDEXES + "ANALYZE; VACUUM;")
 
 
 class Records:
-    """The records of one catalog, read only, safe to share between threads.
-
-    Connections are pooled: each serves one thread at a time, and none is opened before the first read, so
-    none crosses a fork.
-    """
+    """The records of one catalog, read only, safe to share between threads and across a fork."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
-        self._closed = False
+        self._db = Database(path, "a table release")
 
     def check(self, rows: int) -> None:
         """Compare the number of rows with the manifest's. Raises ReleaseIncompatible."""
-        found = self._one("SELECT count(*), coalesce(max(row), -1) FROM leaf")
+        found = self._db.one("SELECT count(*), coalesce(max(row), -1) FROM leaf")
         if found != (rows, rows - 1):
             raise ReleaseIncompatible(f"records: expected rows 0 to {rows - 1}, found {found[0]} up to row {found[1]}")
 
     def leaves(self, rows: Sequence[int]) -> dict[int, Leaf]:
         """The leaves of these rows."""
-        return _leaves(self._of(_LEAVES, [int(row) for row in rows]))
+        return _leaves(self._db.of(_LEAVES, [int(row) for row in rows]))
 
     def sources(self) -> dict[str, Source]:
         """Every source directory, by name."""
-        found = self._all("SELECT directory, family, publisher, urn, path, front_matter, body FROM source")
+        found = self._db.all("SELECT directory, family, publisher, urn, path, front_matter, body FROM source")
         return {line[0]: _source(line) for line in found}
 
     def publishers(self) -> dict[str, list[str]]:
         """Publisher domain → its source directories, both sorted."""
         found: dict[str, list[str]] = {}
-        for publisher, directory in self._all("SELECT publisher, directory FROM source ORDER BY publisher, directory"):
+        for publisher, directory in self._db.all(
+            "SELECT publisher, directory FROM source ORDER BY publisher, directory"
+        ):
             found.setdefault(publisher, []).append(directory)
         return found
 
     def rows_of_sources(self, directories: Sequence[str]) -> list[int]:
         """Rows of these source directories, sorted."""
-        lines = self._of("SELECT row FROM leaf WHERE source IN ({})", directories)
+        lines = self._db.of("SELECT row FROM leaf WHERE source IN ({})", directories)
         return sorted(line[0] for line in lines)
 
     def rows_of_tags(self, tags: Sequence[str]) -> list[int]:
         """Rows that carry any of these tags, sorted."""
-        return sorted({line[0] for line in self._of("SELECT row FROM tag WHERE tag IN ({})", tags)})
+        return sorted({line[0] for line in self._db.of("SELECT row FROM tag WHERE tag IN ({})", tags)})
 
     def rows_of_variable(self, variable: str) -> list[tuple[tuple[int, int, int], str, int]]:
         """`(coverage, path, row)` of each document of a variable; coverage is places, levels, days."""
         sql = "SELECT places, levels, days, path, row FROM variable JOIN leaf USING (row) WHERE variable = ?"
-        return [((line[0], line[1], line[2]), line[3], line[4]) for line in self._all(sql, (variable,))]
+        return [((line[0], line[1], line[2]), line[3], line[4]) for line in self._db.all(sql, (variable,))]
 
     def quantities(self, population_type: str, measured_property: str, stat_type: str) -> list[Quantity]:
         """The variables of one quantity."""
@@ -132,24 +118,24 @@ class Records:
             "SELECT dimensions, variable, title, documents FROM quantity"
             " WHERE population_type = ? AND measured_property = ? AND stat_type = ?"
         )
-        lines = self._all(sql, (population_type, measured_property, stat_type))
+        lines = self._db.all(sql, (population_type, measured_property, stat_type))
         return [Quantity(tuple(line[0].split(",")) if line[0] else (), *line[1:]) for line in lines]
 
     def rows_of_codes(self, codes: Sequence[str]) -> list[tuple[str, str, int]]:
         """`(code, family, row)` of the leaves that carry one of these published codes."""
-        return self._of("SELECT code, family, row FROM leaf WHERE code IN ({})", codes)
+        return self._db.of("SELECT code, family, row FROM leaf WHERE code IN ({})", codes)
 
     def urns(self, directories: Sequence[str]) -> set[str]:
         """Every URN of these source directories."""
-        return {line[0] for line in self._of("SELECT urn FROM leaf WHERE source IN ({})", directories)}
+        return {line[0] for line in self._db.of("SELECT urn FROM leaf WHERE source IN ({})", directories)}
 
     def row_of_urn(self, urn: str) -> int | None:
         """The row of the leaf with exactly this URN."""
-        return next((line[0] for line in self._all("SELECT row FROM leaf WHERE urn = ?", (urn,))), None)
+        return next((line[0] for line in self._db.all("SELECT row FROM leaf WHERE urn = ?", (urn,))), None)
 
     def row_of_path(self, path: str) -> int | None:
         """The row of the leaf with exactly this path."""
-        return next((line[0] for line in self._all("SELECT row FROM leaf WHERE path = ?", (path,))), None)
+        return next((line[0] for line in self._db.all("SELECT row FROM leaf WHERE path = ?", (path,))), None)
 
     def rows_where(self, selection: Selection) -> list[int]:
         """The selected rows, sorted."""
@@ -157,7 +143,7 @@ class Records:
 
     def first_rows(self, directory: str, count: int) -> list[int]:
         """The first rows of a source directory."""
-        lines = self._all("SELECT row FROM leaf WHERE source = ? ORDER BY row LIMIT ?", (directory, count))
+        lines = self._db.all("SELECT row FROM leaf WHERE source = ? ORDER BY row LIMIT ?", (directory, count))
         return [line[0] for line in lines]
 
     def keys_where(self, column: OrderColumn, selection: Selection) -> list[tuple[str, str, int]]:
@@ -171,13 +157,13 @@ class Records:
     def tags_where(self, selection: Selection) -> dict[str, int]:
         """Tag → selected rows that carry it."""
         if selection.is_all:
-            return dict(self._all("SELECT tag, count(*) FROM tag GROUP BY tag"))
+            return dict(self._db.all("SELECT tag, count(*) FROM tag GROUP BY tag"))
         sql = "SELECT tag, count(*) FROM tag WHERE row IN (SELECT row FROM leaf WHERE {}) GROUP BY tag"
         return dict(self._where(sql, selection))
 
     def folders(self) -> dict[str, int]:
         """Folder → leaves that lie directly in it. 0.1 s for 118,703 leaves: to be asked once."""
-        return Counter(line[0].rpartition("/")[0] for line in self._all("SELECT path FROM leaf"))
+        return Counter(line[0].rpartition("/")[0] for line in self._db.all("SELECT path FROM leaf"))
 
     def titles_in(self, folder: str, skip: int, count: int) -> list[tuple[str, str]]:
         """`(path, title)` of leaves that lie directly in a folder, by path, from the one behind `skip` others on."""
@@ -187,72 +173,19 @@ class Records:
             " ORDER BY path LIMIT ? OFFSET ?"
         )
         beyond = f"{folder}0" if folder else "\U0010ffff"  # `0` comes right behind the slash
-        return self._all(sql, (inside, beyond, len(inside) + 1, count, skip))
+        return self._db.all(sql, (inside, beyond, len(inside) + 1, count, skip))
 
     def signatures(self) -> dict[str, int]:
         """Signature of the embedded text → row: what a rebuild need not embed again."""
-        return {line[0]: line[1] for line in self._all("SELECT signature, row FROM leaf")}
+        return {line[0]: line[1] for line in self._db.all("SELECT signature, row FROM leaf")}
 
     def close(self) -> None:
         """Close every idle connection; one in use is closed when it comes back."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        self._db.close()
 
     def _where(self, sql: str, selection: Selection) -> list[tuple[Any, ...]]:
         condition, parameters = selection.condition()
-        return self._all(sql.format(condition), parameters)
-
-    def _one(self, sql: str) -> tuple[Any, ...]:
-        return self._all(sql)[0]
-
-    def _of(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
-        for start in range(0, len(values), _MOST_PARAMETERS):
-            part = values[start : start + _MOST_PARAMETERS]
-            found += self._all(sql.format(", ".join("?" * len(part))), part)
-        return found
-
-    def _all(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._connection() as db:
-            return db.execute(sql, parameters).fetchall()
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        try:
-            db = self._take()
-            try:
-                yield db
-            finally:
-                self._give_back(db)
-        except sqlite3.DatabaseError as error:
-            raise ReleaseIncompatible(f"records: expected the tables of a table release, found {error}") from error
-
-    def _take(self) -> sqlite3.Connection:
-        with self._lock:
-            db = self._idle.pop() if self._idle else None
-        return db or self._open()
-
-    def _give_back(self, db: sqlite3.Connection) -> None:
-        with self._lock:
-            keep = not self._closed
-            if keep:
-                self._idle.append(db)
-        if not keep:
-            db.close()
-
-    def _open(self) -> sqlite3.Connection:
-        uri = f"{self._path.absolute().as_uri()}?mode=ro&immutable=1"
-        db = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        try:
-            db.execute(f"PRAGMA mmap_size = {self._path.stat().st_size}")
-            db.create_function("folded", 1, str.casefold, deterministic=True)
-        except sqlite3.DatabaseError:
-            db.close()
-            raise
-        return db
+        return self._db.all(sql.format(condition), parameters)
 
 
 class _FrontMatter(Mapping[str, Any]):

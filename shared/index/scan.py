@@ -54,8 +54,8 @@ def write_vectors(path: Path, vectors: Float32 | Float16) -> None:
 class Vectors:
     """A mapped `(rows, dimension)` float16 matrix. Raises ReleaseIncompatible where the file is anything else."""
 
-    def __init__(self, path: Path) -> None:
-        array = open_array(path, "vectors", dtype="<f2", ndim=2)
+    def __init__(self, path: Path, role: str = "vectors") -> None:
+        array = open_array(path, role, dtype="<f2", ndim=2)
         self.array: Float16 = array
         self.rows, self.dimension = array.shape
 
@@ -65,6 +65,13 @@ class Vectors:
         length = np.asarray(numkong.norm(self.array[rows], axis=1))
         usable: npt.NDArray[np.bool_] = np.abs(length - 1) <= _LENGTH_TOLERANCE
         return ~usable
+
+    def broken(self) -> Rows:
+        """The rows whose vector is neither of unit length nor zero, as that of a text that says nothing is."""
+        blocks = (block for _, block in _cuts(0, 0, self.rows, _ROWS_PER_TASK))
+        length = np.concatenate([np.asarray(numkong.norm(self.array[block], axis=1)) for block in blocks])
+        right = (np.abs(length - 1) <= _LENGTH_TOLERANCE) | (length == 0)  # a NaN compares as false
+        return np.flatnonzero(~right).astype(np.int64)
 
 
 @dataclass(slots=True, eq=False)

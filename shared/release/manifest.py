@@ -23,10 +23,12 @@ Document = TypeVar("Document", Manifest, Pointer)
 
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")
 _CATALOG = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-_LEXICAL = ("terms", "term_ends", "posting_ends", "rows", "frequencies", "lengths")
+_PARTS = ("terms", "term_ends", "posting_ends", "rows", "frequencies", "lengths")
+_LEXICAL = tuple(f"lexical.{part}" for part in _PARTS)
+# The vectors of items may lie in a database of their own instead.
 _REQUIRED_ROLES: dict[str, tuple[str, ...]] = {
-    "tables": ("vectors", "records", *(f"lexical.{part}" for part in _LEXICAL)),
-    "items": ("records",),
+    "tables": ("vectors", "records", *_LEXICAL),
+    "items": ("records", *_LEXICAL),
 }
 
 
@@ -70,6 +72,8 @@ def now() -> str:
 def encode(document: Manifest | Pointer) -> bytes:
     """The canonical bytes of a manifest or a pointer."""
     plain = asdict(document)
+    if not plain.get("collection", True):
+        del plain["collection"]  # a reader that does not know the field can still read the tables
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 

@@ -20,6 +20,7 @@ from shared.release import manifest as manifests
 from shared.release.cache import Advance, Cache, Hold, check_in_place, check_size
 
 Progress = Callable[[int, int], None]
+Roles = Collection[str] | Callable[[Manifest], Collection[str]] | None
 
 # One core takes the sha256 of 365 MB in 0.19 s, and a digest is taken in order: a thread a file is all there is.
 _CHECK_THREADS = 8
@@ -64,7 +65,7 @@ def read_manifest(bucket: Bucket, catalog: str, release_id: str, kind: manifests
 def fetch(
     bucket: Bucket,
     catalog: str,
-    roles: Collection[str] | None,
+    roles: Roles,
     cache_dir: Path,
     progress: Progress | None = None,
     *,
@@ -73,10 +74,10 @@ def fetch(
 ) -> Release:
     """A release with its files on a local disk: the one named, else the current one.
 
-    `roles` are roles or prefixes (`lexical.*`); one with a `?` behind it is left out where the release has none, and
-    None wants every file. Files of a bucket on a local disk are
-    used in place, others are copied below `cache_dir`; both only after their size and digest were compared
-    with the manifest. `progress` is told (bytes done, bytes in all), from several threads but one at a time.
+    `roles` are roles or prefixes (`lexical.*`), or what says them of a manifest; one with a `?` behind it is left out
+    where the release has none, and None wants every file. Files of a bucket on a local disk are used in place, others
+    are copied below `cache_dir`; both only after their size and digest were compared with the manifest. `progress` is
+    told (bytes done, bytes in all), from several threads but one at a time.
     Raises ReleaseMissing, ReleaseCorrupt, ReleaseIncompatible, BucketError, CacheUnusable.
     """
     fetch_one = partial(_fetch, bucket, catalog, roles=roles, cache_dir=cache_dir, progress=progress, kind=kind)
@@ -106,13 +107,14 @@ def _fetch(
     catalog: str,
     release_id: str,
     *,
-    roles: Collection[str] | None,
+    roles: Roles,
     cache_dir: Path,
     progress: Progress | None,
     kind: manifests.Kind | None,
 ) -> Release:
     manifest = read_manifest(bucket, catalog, release_id, kind)
-    wanted = [(manifests.file_key(catalog, file.sha256), file) for file in _chosen(manifest, release_id, roles)]
+    named = roles(manifest) if callable(roles) else roles
+    wanted = [(manifests.file_key(catalog, file.sha256), file) for file in _chosen(manifest, release_id, named)]
     advance = _meter(progress, sum(file.bytes for _, file in wanted))
     paths = _check_local(bucket, wanted, advance)
     remote = [(key, file) for key, file in wanted if file.role not in paths]
