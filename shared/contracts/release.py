@@ -52,12 +52,17 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A release: its id is `<UTC time>-<12 hex of this document's digest>`."""
+    """A release: its id is `<UTC time>-<12 hex of this document's digest>`.
+
+    `label` is what people call it. `collection` is what an items release calls its items' site; a tables release has
+    none. The one family of an items release is its collection, whose `sources` are the sites its items name.
+    """
 
     format_version: int
     kind: Literal["tables", "items"]
     catalog: str
     label: str
+    collection: str = ""
     created_at: str
     builder: str
     inputs_digest: str

@@ -11,11 +11,12 @@ from shared.contracts.release import Embedder as EmbedderSpec
 from shared.contracts.release import NullBank
 from shared.errors import ModelUnavailable, SettingsError
 from shared.models.gateway import Gateway
-from shared.models.provider import Embedder, Judge
+from shared.models.provider import Embedder, Judge, Ranker, Writer
 from shared.models.weights import BGE_SMALL, INSTALL, installed
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.models.cross_encoder import CrossEncoder
     from shared.models.embedded import EmbeddedEmbedder
 
 JudgeProvider = Literal["openrouter", "embedded", "none"]
@@ -35,32 +36,50 @@ def judge_provider(settings: Settings) -> JudgeProvider:
     return "embedded" if installed() else "none"
 
 
+def _provider(settings: Settings, may_lack_a_key: bool) -> JudgeProvider:
+    if may_lack_a_key and settings.llm_provider == "openrouter" and not settings.openrouter_api_key:
+        return "none"
+    return judge_provider(settings)
+
+
 class Models:
     """The models of a process: what is kept of them while releases come and go.
 
     Made by `create(settings)`; it opens nothing until it is asked. Raises SettingsError where the settings alone
-    show that a model they name cannot be had.
+    show that a model they name cannot be had; with `may_lack_a_key` a missing key of the gateway means no model.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        judge_provider(settings)
+    def __init__(self, settings: Settings, *, may_lack_a_key: bool = False) -> None:
+        self._provider = _provider(settings, may_lack_a_key)
         self._settings = settings
         self._gateway = Gateway(settings)
         self._lock = threading.Lock()
         self._embedded: Future[EmbeddedEmbedder] | None = None
+        self._encoder: Future[CrossEncoder] | None = None
 
     def begin(self) -> None:
         """Start what takes longest on a cold start, where the settings make it likely to be needed.
 
         That is the embedded model; which one a release needs is known only once its manifest was read.
         """
-        if judge_provider(self._settings) == "embedded" and installed():
+        if self._provider == "embedded" and installed():
             self._opening()
 
     def embedder(self, spec: EmbedderSpec) -> Embedder:
         """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing."""
+        self.check_embedder(spec)
         if spec.provider == "openrouter":
             return self._gateway.embedder(spec.model, spec.dimension)
+        return self._opening().result()
+
+    def check_embedder(self, spec: EmbedderSpec) -> None:
+        """Whether settings and installed weights let a release's embedder be had, without opening it.
+
+        Raises ModelUnavailable, saying what is missing.
+        """
+        if spec.provider == "openrouter":
+            self._gateway.check_key()
+            return
         from shared.models.embedded import DIMENSION
 
         if (spec.model, spec.dimension) != (BGE_SMALL.model, DIMENSION):
@@ -70,32 +89,70 @@ class Models:
             )
         if not installed():
             raise ModelUnavailable(f"{BGE_SMALL.model}: its weights are not installed; run `{INSTALL}`")
-        return self._opening().result()
 
     def judge(self, null_bank: NullBank | None) -> Judge | None:
         """The judge; None means results in embedding order.
 
         Raises ModelUnavailable where the embedded judge is asked for by name without its weights.
         """
-        provider = judge_provider(self._settings)
+        provider = self._provider
         if provider == "openrouter":
             return self._gateway.judge()
         if provider == "none":
             return None
-        if not installed():
-            raise ModelUnavailable(f"LLM_PROVIDER=embedded, but the weights are not installed; run `{INSTALL}`")
+        self._check_weights()
         from shared.models.ranker import EmbeddedJudge
 
         return EmbeddedJudge(null_bank)
 
+    def ranker(self, model: str = "") -> Ranker | None:
+        """The ranker of a site's items; None means retrieval order.
+
+        `model` is a chat model that a caller chose, empty for the settings' own; only the gateway has a choice.
+        Raises ModelUnavailable where the embedded one is asked for by name without its weights.
+        """
+        if self._provider == "openrouter":
+            return self._gateway.ranker(model)
+        if self._provider == "none":
+            return None
+        self._check_weights()
+        from shared.models.embedded_ranker_of_items import EmbeddedItemRanker
+
+        return EmbeddedItemRanker(self._cross_encoder)
+
+    def writer(self) -> Writer | None:
+        """Who rewrites follow-ups and sums up results; None where no model is configured."""
+        if self._provider == "openrouter":
+            return self._gateway.writer()
+        if self._provider == "none":
+            return None
+        from shared.models.embedded_writer import EmbeddedWriter
+
+        return EmbeddedWriter()
+
     def describe(self) -> dict[str, Any]:
         """What /health says of them, from memory."""
-        provider = judge_provider(self._settings)
+        provider = self._provider
         return {"judge": provider, **(self._gateway.describe() if provider == "openrouter" else {})}
 
     def close(self) -> None:
         """Close connections; from any thread but the event loop's, before that loop ends."""
         self._gateway.close()
+
+    def _check_weights(self) -> None:
+        if not installed():
+            raise ModelUnavailable(f"LLM_PROVIDER=embedded, but the weights are not installed; run `{INSTALL}`")
+
+    def _cross_encoder(self) -> CrossEncoder:
+        """The cross-encoder, opened once; from a thread that may wait for it."""
+        from shared.models.cross_encoder import opening
+
+        with self._lock:
+            failed = self._encoder is not None and self._encoder.done() and self._encoder.exception() is not None
+            if self._encoder is None or failed:
+                self._encoder = opening(self._settings.model_threads)
+            opened = self._encoder
+        return opened.result()
 
     def _opening(self) -> Future[EmbeddedEmbedder]:
         """The embedded model, opened once; anew where that failed, since what was missing may be there by now."""

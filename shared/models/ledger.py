@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
+from dataclasses import dataclass
 
 from shared.contracts.usage import CallEvent, Outcome, Spent, Usage
 
 MAX_EVENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt as it was recorded, beside what its event on the wire has no room for."""
+
+    event: CallEvent
+    cost_usd: float
+    cost_reported: bool
+    reasoning_tokens: int
+    cached_tokens: int
 
 
 class Ledger:
@@ -18,6 +30,7 @@ class Ledger:
         self._events: list[CallEvent] = []
         self._dropped = 0
         self._billed: list[CallEvent] = []
+        self._attempts: list[Attempt] = []
         self._provider_cost = False
 
     def record(
@@ -32,6 +45,8 @@ class Ledger:
         completion_tokens: int = 0,
         cost_usd: float = 0.0,
         cost_reported: bool = False,
+        reasoning_tokens: int = 0,
+        cached_tokens: int = 0,
     ) -> None:
         """Write down one attempt. Only a success is billed: a retry shows in the events, not in the calls."""
         event = CallEvent(
@@ -50,9 +65,15 @@ class Ledger:
                 self._events.append(event)
             else:
                 self._dropped += 1
+            self._attempts.append(Attempt(event, cost_usd, cost_reported, reasoning_tokens, cached_tokens))
             if outcome == "success":
                 self._billed.append(event)
             self._provider_cost = self._provider_cost or cost_reported
+
+    def attempts(self) -> list[Attempt]:
+        """Every attempt so far, in the order in which they ended."""
+        with self._lock:
+            return list(self._attempts)
 
     def snapshot(self) -> Usage:
         """The `usage` block as it stands now."""

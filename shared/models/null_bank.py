@@ -7,6 +7,7 @@ embedded judge counts in that spread above that median.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.contracts.release import NullBank
@@ -15,6 +16,8 @@ from shared.models.provider import Embedder
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+_BLOCK = 4096
 
 EVERYDAY_QUERIES = (
     "hello, how are you today?",
@@ -70,12 +73,23 @@ EVERYDAY_QUERIES = (
 
 async def null_bank(embedder: Embedder, vectors: npt.NDArray[Any]) -> NullBank:
     """Median and median absolute deviation of the best cosine of each everyday query over `vectors` `(n, d)`."""
+    return await null_bank_of_items(embedder, [vectors], [1.0])
+
+
+async def null_bank_of_items(
+    embedder: Embedder, matrices: Sequence[npt.NDArray[Any]], weights: Sequence[float] = (1.0, 1.0, 1.0)
+) -> NullBank:
+    """The same of items, which have a matrix `(n, d)` a field: of the best weighted sum of their cosines.
+
+    That is the score by which vectors find an item, -3 to 3 with the usual weights.
+    """
     import numpy as np
 
     queries = await embedder.embed(EVERYDAY_QUERIES, "query", Ledger())
-    best = np.full(len(queries), -1.0, dtype=np.float32)
-    for start in range(0, len(vectors), 4096):
-        block = vectors[start : start + 4096].astype(np.float32)
-        best = np.maximum(best, (block @ queries.T).max(axis=0))
+    best = np.full(len(queries), -np.inf, dtype=np.float32)
+    for start in range(0, len(matrices[0]), _BLOCK):
+        blocks = [matrix[start : start + _BLOCK].astype(np.float32) for matrix in matrices]
+        summed = sum(weight * (block @ queries.T) for weight, block in zip(weights, blocks, strict=True))
+        best = np.maximum(best, np.max(summed, axis=0))
     median = float(np.median(best))
     return NullBank(queries=len(best), median=median, mad=float(np.median(np.abs(best - median))))

@@ -1,4 +1,4 @@
-"""The wire to OpenRouter, or to any server that speaks it: embeddings, and chat in JSON mode.
+"""The wire to OpenRouter, or to any server that speaks it: embeddings, and chat in JSON mode, whole or streamed.
 
 One call is up to LLM_MAX_RETRIES + 1 attempts, each an event of the ledger. Every wait ends with the caller's
 deadline: a wait that would outlast it is not begun. Nothing but OPENROUTER_BASE_URL is ever contacted: no
@@ -11,7 +11,8 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ from shared.models.ledger import Ledger
 from shared.models.prices import price_usd
 from shared.models.retry import LONGEST_WAIT_S, Pace, is_retried
 from shared.models.spend import Spend
+from shared.models.stream import Heard, StreamBroken, read_stream
 from shared.settings import Settings
 from shared.timed import MODEL, timed
 
@@ -72,12 +74,16 @@ class Attempts:
 
 @dataclass(eq=False)
 class AttemptFailed(Exception):
-    """One attempt came to nothing. `retried` where it speaks of the moment, not of the request."""
+    """One attempt came to nothing. `retried` where it speaks of the moment, not of the request.
+
+    `final` where a part of the answer has been passed on already: another attempt would say it twice.
+    """
 
     outcome: Outcome
     said: str
     retried: bool
     headers: Mapping[str, str] = field(default_factory=dict)
+    final: bool = False
 
 
 class OpenRouterClient:
@@ -103,7 +109,8 @@ class OpenRouterClient:
     async def embeddings(self, model: str, texts: Sequence[str], stage: str, ledger: Ledger) -> Json:
         """The gateway's reply, a JSON object not yet looked into. Raises ModelUnavailable, BudgetExhausted."""
         body = {"model": model, "input": list(texts), "encoding_format": "float"}
-        return await self._answered(Call(EMBEDDINGS, model, stage, ledger), body, self._attempts())
+        call = Call(EMBEDDINGS, model, stage, ledger)
+        return await self._answered(call, self._attempts(), lambda: self._exchange(EMBEDDINGS, body))
 
     async def chat(
         self, model: str, messages: Sequence[Message], *, stage: str, max_tokens: int, effort: str, ledger: Ledger
@@ -113,16 +120,33 @@ class OpenRouterClient:
         A reasoning model may think until nothing is left to write with: a blank completion is asked for again with
         `max_tokens` doubled, up to 8,000, within the same number of attempts. Raises ModelUnavailable, BudgetExhausted.
         """
-        call, attempts = Call(CHAT, model, stage, ledger), self._attempts()
         body = self._chat_body(model, messages, effort)
-        while True:
-            reply = await self._answered(call, {**body, "max_tokens": max_tokens}, attempts)
-            completion = _completion(reply)
-            if completion.strip():
-                return completion
-            if max_tokens >= MAX_COMPLETION_TOKENS or not attempts.left:
-                raise ModelUnavailable("The model gateway sent an empty completion")
-            max_tokens = min(2 * max_tokens, MAX_COMPLETION_TOKENS)
+        call = Call(CHAT, model, stage, ledger)
+        return await self._completed(call, body, max_tokens, lambda sent: self._exchange(CHAT, sent))
+
+    async def chat_streamed(
+        self,
+        model: str,
+        messages: Sequence[Message],
+        *,
+        stage: str,
+        max_tokens: int,
+        effort: str,
+        ledger: Ledger,
+        on_text: Callable[[str], None],
+        providers: Sequence[str] = (),
+        user: str = "",
+    ) -> str:
+        """Like `chat`, with `on_text` called, on the event loop, for each piece of the completion as it comes.
+
+        `providers` are tried in this order; `user` names the request to the gateway. An attempt is made again only
+        while no piece has come: after that a failure is final, and what came before it stays said.
+        """
+        order: Json = {"provider": {"order": list(providers)}} if providers else {}
+        named: Json = {"user": user} if user else {}
+        body = {**self._chat_body(model, messages, effort), **order, **named, "stream": True}
+        call = Call(CHAT, model, stage, ledger)
+        return await self._completed(call, body, max_tokens, lambda sent: self._stream(sent, on_text))
 
     def describe(self) -> Json:
         """For /health: what was spent today, and whether the gateway is left alone."""
@@ -161,14 +185,28 @@ class OpenRouterClient:
             **({"provider": routing} if routing else {}),
         }
 
-    async def _answered(self, call: Call, body: Json, attempts: Attempts) -> Json:
+    async def _completed(
+        self, call: Call, body: Json, max_tokens: int, exchange: Callable[[Json], Awaitable[Json]]
+    ) -> str:
+        """The first completion that is not blank, each time with twice the room."""
+        attempts = self._attempts()
+        while True:
+            sent = {**body, "max_tokens": max_tokens}
+            completion = _completion(await self._answered(call, attempts, lambda sent=sent: exchange(sent)))  # type: ignore[misc]
+            if completion.strip():
+                return completion
+            if max_tokens >= MAX_COMPLETION_TOKENS or not attempts.left:
+                raise ModelUnavailable("The model gateway sent an empty completion")
+            max_tokens = min(2 * max_tokens, MAX_COMPLETION_TOKENS)
+
+    async def _answered(self, call: Call, attempts: Attempts, exchange: Callable[[], Awaitable[Json]]) -> Json:
         """The first reply of up to as many attempts as are left."""
         with self._breakers[call.path].watch() as health:
             while True:
                 self.spend.check()
                 attempts.made += 1
                 try:
-                    reply = await self._attempt(call, body)
+                    reply = await self._attempt(call, exchange)
                 except AttemptFailed as failure:
                     if failure.retried:
                         health.good = False
@@ -181,16 +219,17 @@ class OpenRouterClient:
     def _wait_s(self, failure: AttemptFailed, attempts: Attempts) -> float:
         """How long to wait before the next attempt. Raises ModelUnavailable where there is to be none."""
         wait_s = self._pace.wait_s(attempts.made - 1, failure.headers)
-        if failure.retried and attempts.left and wait_s <= LONGEST_WAIT_S and wait_s < _left_s():
+        again = failure.retried and not failure.final and attempts.left
+        if again and wait_s <= LONGEST_WAIT_S and wait_s < _left_s():
             return wait_s
         later = max(1, math.ceil(wait_s)) if failure.retried else None
         raise ModelUnavailable(f"The model gateway {failure.said}", retry_after_s=later) from failure
 
-    async def _attempt(self, call: Call, body: Json) -> Json:
+    async def _attempt(self, call: Call, exchange: Callable[[], Awaitable[Json]]) -> Json:
         """One exchange, written into the ledger however it ends."""
         started = time.perf_counter()
         try:
-            reply = await self._exchange(call.path, body)
+            reply = await exchange()
         except AttemptFailed as failure:
             self._record(call, started, failure.outcome, {})
             raise
@@ -202,33 +241,48 @@ class OpenRouterClient:
 
     async def _exchange(self, path: str, body: Json) -> Json:
         """A JSON object with status 200, or AttemptFailed."""
+        with self._attempted():
+            async with self._posted(path, body) as response:
+                return await _whole(response)
+        raise AssertionError("what is attempted returns or raises")
+
+    async def _stream(self, body: Json, on_text: Callable[[str], None]) -> Json:
+        """The same for a streamed completion, put together as if it had come whole."""
+        heard = Heard(on_text)
+        with self._attempted(heard):
+            async with self._posted(CHAT, body) as response:
+                if response.status_code != httpx.codes.OK or not _is_stream(response):
+                    return heard.whole(await _whole(response))
+                return await read_stream(_pieces(response), heard)
+        raise AssertionError("what is attempted returns or raises")
+
+    @contextmanager
+    def _attempted(self, heard: Heard | None = None) -> Iterator[None]:
+        """Within one attempt's time; whatever goes wrong on the way is an AttemptFailed."""
         try:
             with anyio.fail_after(self._settings.llm_timeout_s), timed(MODEL):
-                status, headers, content = await self._send(path, body)
+                yield
+        except AttemptFailed as failure:
+            failure.final = heard is not None and heard.began
+            raise
+        except StreamBroken as error:
+            refused = _refused(_status(error.code), {}) if error.code is not None else None
+            said = refused.said if refused else error.said
+            outcome: Outcome = refused.outcome if refused else "error"
+            again = refused.retried if refused else True
+            raise AttemptFailed(outcome, said, again, final=heard is not None and heard.began) from error
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise AttemptFailed("timeout", "did not answer in time", retried=True) from error
+            final = heard is not None and heard.began
+            raise AttemptFailed("timeout", "did not answer in time", retried=True, final=final) from error
         except httpx.RequestError as error:
-            raise AttemptFailed("error", "could not be reached, or broke off", retried=True) from error
-        if status != httpx.codes.OK:
-            raise _refused(status, headers)
-        reply = (
-            _decode(content) if len(content) < LARGE_REPLY_BYTES else await anyio.to_thread.run_sync(_decode, content)
-        )
-        if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
-            raise _refused(_status(reply["error"].get("code")), headers)
-        return reply
+            final = heard is not None and heard.began
+            raise AttemptFailed("error", "could not be reached, or broke off", retried=True, final=final) from error
 
-    async def _send(self, path: str, body: Json) -> tuple[int, Mapping[str, str], bytes]:
+    def _posted(self, path: str, body: Json) -> AbstractAsyncContextManager[httpx.Response]:
         # "replace": a lone surrogate in a caller's text cannot be UTF-8, and "?" stands for it.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         url, timeout = self._base_url + path, self._phases()
-        async with self._connections().stream("POST", url, content=content, timeout=timeout) as response:
-            received = bytearray()
-            async for chunk in response.aiter_bytes():
-                received += chunk
-                if len(received) > MAX_REPLY_BYTES:
-                    raise AttemptFailed("error", f"sent more than {MAX_REPLY_BYTES:,} bytes", retried=False)
-            return response.status_code, response.headers, bytes(received)
+        return self._connections().stream("POST", url, content=content, timeout=timeout)
 
     def _phases(self) -> httpx.Timeout:
         """The time for each phase, none of it beyond the caller's deadline."""
@@ -270,7 +324,37 @@ class OpenRouterClient:
             completion_tokens=completion,
             cost_usd=cost,
             cost_reported=reported is not None,
+            reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+            cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens"),
         )
+
+
+async def _pieces(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The body as it arrives, up to the largest that is read."""
+    received = 0
+    async for piece in response.aiter_bytes():
+        received += len(piece)
+        if received > MAX_REPLY_BYTES:
+            raise AttemptFailed("error", f"sent more than {MAX_REPLY_BYTES:,} bytes", retried=False)
+        yield piece
+
+
+async def _whole(response: httpx.Response) -> Json:
+    """A reply's JSON object; AttemptFailed for any other status, or for other bytes."""
+    content = bytearray()
+    async for piece in _pieces(response):
+        content += piece
+    if response.status_code != httpx.codes.OK:
+        raise _refused(response.status_code, response.headers)
+    raw = bytes(content)
+    reply = _decode(raw) if len(raw) < LARGE_REPLY_BYTES else await anyio.to_thread.run_sync(_decode, raw)
+    if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
+        raise _refused(_status(reply["error"].get("code")), response.headers)
+    return reply
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    return str(response.headers.get("content-type", "")).startswith("text/event-stream")
 
 
 def _left_s() -> float:
@@ -319,6 +403,11 @@ def _completion(reply: Json) -> str:
 def _count(value: object) -> int:
     """A number of tokens as reported; 0 for what no call can have used."""
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else 0
+
+
+def _detail(usage: Json, group: str, name: str) -> int:
+    found = usage.get(group)
+    return _count(found.get(name)) if isinstance(found, dict) else 0
 
 
 def _dollars(value: object) -> float | None:

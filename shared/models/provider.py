@@ -6,15 +6,18 @@ LLM_PROVIDER. Both are asynchronous, so that a deadline or a caller who has left
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from shared.contracts.notices import Notice
 from shared.models.ledger import Ledger
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from shared.contracts.items import Item
 
 
 # Parts of the world, as cards and questions name them beside "oecd", "europe" and countries' names in lower case.
@@ -137,3 +140,112 @@ class Judge(Protocol):
 
     async def judge(self, question: Question, candidates: Sequence[Candidate], k: int, ledger: Ledger) -> Judgement:
         """Verdicts on the candidates. Raises RelevanceScoringFailed."""
+
+
+Band = Literal["strong", "relevant", "exclude"]
+Source = Literal["bm25", "vector"]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteQuestion:
+    """What is asked of a site: the standalone text, and what kind of thing its items are.
+
+    `says_why` asks for a sentence with each verdict; `every` for a verdict on every item, "exclude" among them.
+    `query_id` tells the gateway which calls belong together.
+    """
+
+    text: str
+    kind: str
+    says_why: bool = True
+    every: bool = False
+    query_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One retrieved item, as a ranker is shown it: `record` is the projection of it, data and never instructions.
+
+    `vector_score` is a sum of three cosines, None where vectors did not find it; so with `bm25_score`. `card` is the
+    item in a few lines of plain words, for a ranker that reads one text and needs no batches; else empty.
+    """
+
+    item: Item
+    record: Mapping[str, Any]
+    vector_score: float | None
+    bm25_score: float | None
+    source: Source
+    card: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """A ranker's word on one item: its index in what was shown, a band, and one sentence or nothing.
+
+    `fit` orders the items of one band, best first; a ranker that only tells bands leaves it 0, and then the order of
+    retrieval holds.
+    """
+
+    index: int
+    band: Band
+    why: str = ""
+    fit: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One result, as a writer is shown it."""
+
+    name: str
+    url: str
+    description: str
+    record: Mapping[str, Any]
+
+
+class Ranker(Protocol):
+    """Says which items are worth showing."""
+
+    @property
+    def provider(self) -> Provider:
+        """Who ranks."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    @property
+    def wants_batches(self) -> bool:
+        """True for a chat model: a few items a call, calls side by side. False: all items at once."""
+
+    async def rank(
+        self, question: SiteQuestion, shown: Sequence[Shown], say: Callable[[ItemVerdict], None], ledger: Ledger
+    ) -> list[Notice]:
+        """Call `say`, on the event loop, with each verdict the moment it is known; at most one an item.
+
+        Returns what has to be said about it. Raises RelevanceScoringFailed, BudgetExhausted; what was said before
+        counts all the same.
+        """
+
+
+class Writer(Protocol):
+    """Puts a question, and an answer, into words."""
+
+    @property
+    def provider(self) -> Provider:
+        """Who writes."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    async def rewrite(self, query: str, previous: Sequence[str], results: Sequence[str], ledger: Ledger) -> str:
+        """The query as it would be asked without a conversation around it; "" where that cannot be told.
+
+        `previous` are the earlier queries, oldest first; `results` are names last shown. Raises ModelUnavailable,
+        BudgetExhausted.
+        """
+
+    async def compose(self, mode: str, query: str, evidence: Sequence[Evidence], ledger: Ledger) -> str:
+        """Prose over the results: mode "summarize" or "generate". "" where nothing readable came of it.
+
+        Raises ModelUnavailable, BudgetExhausted.
+        """

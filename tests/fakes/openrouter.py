@@ -6,8 +6,9 @@
         assert [seen.path for seen in fake.seen] == [...]
 
 It answers POST /embeddings and /chat/completions (also streamed), GET /key and /models. Embeddings are hashed bags
-of words, so texts that share words lie close; the judge scores each card by the words it shares with the request.
-Both depend on the text alone. As a program, `python -m tests.fakes.openrouter --port 0` prints `ready <url>`.
+of words, so texts that share words lie close; the judge scores each card by the words it shares with the request, and
+the ranker of a site's items keeps those that share most. All depend on the text alone.
+As a program, `python -m tests.fakes.openrouter --port 0` prints `ready <url>`.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ class Seen:
     body: Json
     connection: int
     abandoned: bool = False
+    # When each frame of a streamed completion left, by time.monotonic.
+    sent: list[float] = field(default_factory=list)
 
     @property
     def is_chat(self) -> bool:
@@ -74,6 +77,8 @@ class Reply:
     stall_s: float = 0.0
     cut_at: int | None = None
     then: str = "end"  # or "reset", or "stall"
+    # What becomes of the frames where the completion is streamed.
+    frames: Callable[[list[str]], list[str]] | None = None
 
 
 Fault = Callable[[Seen, Reply], Reply]
@@ -142,12 +147,35 @@ def content(text: str, finish_reason: str = "stop") -> Fault:
     """The model writes this instead of its ranking."""
 
     def rewritten(_: Seen, reply: Reply) -> Reply:
-        completion = json.loads(reply.body)
+        completion = json.loads(reply.body or b"{}")
+        if "choices" not in completion:  # no completion: nothing that a model wrote
+            return reply
         completion["choices"][0]["message"]["content"] = text
         completion["choices"][0]["finish_reason"] = finish_reason
         return replace(reply, body=json.dumps(completion).encode())
 
     return rewritten
+
+
+def framed(change: Callable[[list[str]], list[str]]) -> Fault:
+    """The frames of a streamed completion, changed; a whole completion is left as it is."""
+    return lambda _, reply: replace(reply, frames=change)
+
+
+def no_end() -> Fault:
+    """A stream that ends well for the socket, and lacks its last third."""
+    return framed(lambda frames: frames[: len(frames) * 2 // 3])
+
+
+def bad_frame() -> Fault:
+    """Half a stream, then a frame that is no JSON."""
+    return framed(lambda frames: [*frames[: len(frames) // 2], 'data: {"choices": [\n\n', *frames[len(frames) // 2 :]])
+
+
+def error_midway(code: int = 502) -> Fault:
+    """Half a stream, then the provider's failure as a frame."""
+    said = "data: " + json.dumps({"error": {"code": code, "message": "the provider failed"}}) + "\n\n"
+    return framed(lambda frames: [*frames[: len(frames) // 2], said])
 
 
 def empty() -> Fault:
@@ -216,6 +244,10 @@ FAULTS: dict[str, Callable[[], Fault]] = {
     "not_utf8": not_utf8,
     "wrong_schema": wrong_schema,
     "error_in_a_200": lambda: error_in_a_200(502),
+    "empty": empty,
+    "no_end": no_end,
+    "bad_frame": bad_frame,
+    "error_midway": error_midway,
 }
 
 
@@ -290,6 +322,42 @@ def judge(messages: Sequence[Mapping[str, str]]) -> str:
     return json.dumps({"ranked": [{"i": -number, "score": score} for score, number in best]})
 
 
+def speak(messages: Sequence[Mapping[str, str]]) -> str:
+    """The completion of any prompt of ours: a site's questions come as one JSON object, a table's between marks."""
+    try:
+        asked = json.loads(messages[-1]["content"])
+    except ValueError:
+        return judge(messages)
+    if not isinstance(asked, dict):
+        return "{}"
+    if "rs" in asked:
+        return shortlist(asked, str(messages[0]["content"]))
+    if "current_query" in asked:
+        return json.dumps({"standalone_query": standalone(asked)})
+    if "evidence" in asked:
+        names = ", ".join(str(each["name"]) for each in asked["evidence"][:3])
+        key = "answer" if '"answer"' in messages[0]["content"] else "summary"
+        return json.dumps({key: f"{names} answer {asked['query']!r}."})
+    return "{}"
+
+
+def shortlist(asked: Mapping[str, Any], rules: str) -> str:
+    """The records that share most words with the question: strong where they have all of them."""
+    wanted = set(words(str(asked["q"])))
+    shared = [(len(wanted & set(words(json.dumps(each["r"])))), -each["i"]) for each in asked["rs"]]
+    most = re.search(r"at most (\d+) records", rules)
+    best = sorted((pair for pair in shared if pair[0]), reverse=True)[: int(most[1]) if most else None]
+    kept = [{"i": -place, "m": "strong" if count == len(wanted) else "relevant"} for count, place in best]
+    if '"why"' in rules:
+        kept = [{**each, "why": f"Shares {count} words with it."} for each, (count, _) in zip(kept, best, strict=True)]
+    return json.dumps({"results": kept})
+
+
+def standalone(asked: Mapping[str, Any]) -> str:
+    """The last query with the one before it."""
+    return " ".join([*asked["previous_queries"][-1:], asked["current_query"]])
+
+
 @dataclass(frozen=True)
 class Latency:
     """Milliseconds until a reply begins: the median, and the spread of a log-normal around it (0: no spread)."""
@@ -310,7 +378,7 @@ class Latency:
 
 
 class OpenRouter:
-    """The gateway. `seen` lists every request; `answer` writes the completions (default: the judge)."""
+    """The gateway. `seen` lists every request; `answer` writes the completions (default: `speak`)."""
 
     def __init__(
         self,
@@ -321,7 +389,7 @@ class OpenRouter:
         seed: int = 0,
         key: str | None = None,
         reports_cost: bool = True,
-        answer: Callable[[Sequence[Mapping[str, str]]], str] = judge,
+        answer: Callable[[Sequence[Mapping[str, str]]], str] = speak,
     ) -> None:
         self.seen: list[Seen] = []
         self.rules: list[Rule] = []
@@ -539,8 +607,9 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.fake.reply(seen)
         if not self._wait(reply.stall_s, seen):
             return
-        if payload.get("stream") and reply.status == 200 and seen.is_chat and reply.cut_at is None:
-            self._stream(reply)
+        frames = _frames(reply) if payload.get("stream") and reply.status == 200 and seen.is_chat else []
+        if frames and reply.cut_at != -1:
+            self._stream(frames, reply, seen)
         else:
             self._send(reply, seen)
 
@@ -586,23 +655,47 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
 
-    def _stream(self, reply: Reply) -> None:
-        """The completion as server-sent events, a few letters each, as OpenRouter sends them."""
+    def _stream(self, frames: list[str], reply: Reply, seen: Seen) -> None:
+        """The completion as server-sent events, a few letters each, as OpenRouter sends them.
+
+        A body that is cut is a stream that is cut at the same share of it.
+        """
+        cut = len(frames) if reply.cut_at is None else len(frames) // 2
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self._chunk(": OPENROUTER PROCESSING\n\n")
-        for event in _events(json.loads(reply.body)):
-            time.sleep(self.server.fake.latency.token_ms / 1000)
-            self._chunk(f"data: {json.dumps(event)}\n\n")
-        self._chunk("data: [DONE]\n\n")
-        self._chunk("")
+        for frame in frames[:cut]:
+            if not self._wait(self.server.fake.latency.token_ms / 1000, seen):
+                return
+            try:
+                self._chunk(frame)
+            except OSError:
+                seen.abandoned = True
+                raise
+            seen.sent.append(time.monotonic())
+        if reply.then == "stall":
+            self._wait(60.0, seen)
+        if reply.then in ("reset", "stall"):
+            self._break_off()
+        else:
+            self._chunk("")
 
     def _chunk(self, text: str) -> None:
         raw = text.encode()
         self.wfile.write(f"{len(raw):x}\r\n".encode() + raw + b"\r\n")
         self.wfile.flush()
+
+
+def _frames(reply: Reply) -> list[str]:
+    """The completion's frames; none where the body is no completion, and then goes out as it is."""
+    try:
+        events = list(_events(json.loads(reply.body)))
+    except (ValueError, KeyError, TypeError, IndexError):
+        return []
+    frames = [*(f"data: {json.dumps(event)}\n\n" for event in events), "data: [DONE]\n\n"]
+    return reply.frames(frames) if reply.frames else frames
 
 
 def _events(completion: Json) -> Iterator[Json]:

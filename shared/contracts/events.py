@@ -1,0 +1,142 @@
+"""What a site's answer is made of: typed events, in the order in which a caller reads them.
+
+    begin ─▶ [rewritten] ─▶ candidate* ─▶ result* ─▶ [answer] ─▶ said* ─▶ [failed] ─▶ usage ─▶ complete ─▶ end
+
+`message_type` is the word on the wire and `content` what stands beside it; the edge adds the envelope around them.
+The last three always come, whatever happened before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from shared.contracts.notices import Notice
+
+# An item as a card reads it: @type, url, name, site, score, relevance, description, vector_score, bm25_score,
+# retrieval_source, schema_object.
+WireItem: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The search has begun; nothing is known yet."""
+
+    message_type: ClassVar[str] = "begin-nlweb-response"
+
+    @property
+    def content(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What is searched instead of what was typed."""
+
+    text: str
+    message_type: ClassVar[str] = "decontextualized_query"
+
+    @property
+    def content(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An item that the ranker has just kept; a later `Result` may leave it out or move it."""
+
+    item: WireItem
+    message_type: ClassVar[str] = "candidate"
+
+    @property
+    def content(self) -> list[WireItem]:
+        return [self.item]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One item of the final list, in its order. Each was a `Candidate` before."""
+
+    item: WireItem
+    message_type: ClassVar[str] = "result"
+
+    @property
+    def content(self) -> list[WireItem]:
+        return [self.item]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A summary or an answer in prose, and the items it speaks of: all results, in full."""
+
+    answer: str
+    items: Sequence[WireItem]
+    message_type: ClassVar[str] = "nlws"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {"answer": self.answer, "items": list(self.items)}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence for people about how the answer came to be; `notice` is the same for programs."""
+
+    text: str
+    notice: Notice | None = None
+    message_type: ClassVar[str] = "intermediate_message"
+
+    @property
+    def content(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no answer, or only a part of one. At most one a stream."""
+
+    text: str
+    code: str = "internal_error"
+    message_type: ClassVar[str] = "error"
+
+    @property
+    def content(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What was spent, by model, and every notice."""
+
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    message_type: ClassVar[str] = "usage"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return dict(self.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Nothing more will come that matters; an EventSource closes here."""
+
+    message_type: ClassVar[str] = "complete"
+
+    @property
+    def content(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last event."""
+
+    message_type: ClassVar[str] = "end-nlweb-response"
+
+    @property
+    def content(self) -> None:
+        return None
+
+
+Event: TypeAlias = Begin | Rewritten | Candidate | Result | Answer | Said | Failed | Used | Complete | End

@@ -1,0 +1,80 @@
+"""Prose over the results: a summary or an answer, and what stands in for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.contracts.ask import AskRequest
+from shared.contracts.notices import Notice, notice
+from shared.errors import Unavailable
+from shared.models.ledger import Ledger
+from shared.models.provider import Evidence, Writer
+from shared.sites.bands import Card
+from shared.sites.grounding import without_foreign_urls
+from shared.sites.rank import own_words
+from shared.timed import timed
+
+NAMED = 4
+QUOTED = 3
+EVIDENCE_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The prose, empty where there is none, and what has to be said about it."""
+
+    text: str
+    notices: tuple[Notice, ...] = ()
+
+
+async def compose(
+    request: AskRequest, query: str, cards: Sequence[Card], writer: Writer | None, ledger: Ledger
+) -> Composed:
+    """A summary or an answer out of the cards. It never fails: the results are complete without it."""
+    if writer is None:
+        return unavailable("no language model is configured", "no_model")
+    evidence = [evidence_of(card) for card in cards]
+    try:
+        with timed("compose"):
+            text = await writer.compose(request.mode, query, evidence, ledger)
+    except Unavailable as failure:
+        return unavailable(failure.message, failure.code)
+    known = " ".join(f"{each.url} {each.description}" for each in evidence)
+    grounded = without_foreign_urls(text, known).strip()
+    if grounded:
+        return Composed(grounded)
+    message = "The model's answer could not be read; this one was put together from the results."
+    return Composed(from_names(evidence), (notice("answer_from_names", message),))
+
+
+def unavailable(why: str, reason: str) -> Composed:
+    """No prose, and why."""
+    return Composed("", (notice("answer_failed", f"Answer generation unavailable: {why}.", reason=reason),))
+
+
+def evidence_of(card: Card) -> Evidence:
+    """A card as the writer sees it: what is shown on it, and where that is little, what the item says of itself."""
+    item = card.found.item
+    own = own_words(card.found, EVIDENCE_CHARS)
+    description = card.description if card.description == own or not own else f"{card.description} {own}".strip()
+    return Evidence(item.name, item.url, description, item.record)
+
+
+def from_names(evidence: Sequence[Evidence]) -> str:
+    """The first four names in a sentence, then the first three descriptions."""
+    names = [each.name for each in evidence if each.name][:NAMED]
+    said = [closed(each.description) for each in evidence if each.description][:QUOTED]
+    found = [f"The best matches are {listed(names)}."] if len(names) > 1 else [f"The best match is {listed(names)}."]
+    return " ".join([*found, *said])
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def closed(text: str) -> str:
+    """A text that ends with a full stop, or with what it ends with."""
+    plain = text.strip()
+    return plain if plain.endswith((".", "!", "?", "…")) else f"{plain}."

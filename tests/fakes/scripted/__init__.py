@@ -1,0 +1,1 @@
+"""A site whose pipeline is written in its question, served by the real edge as a real function."""
