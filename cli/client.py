@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from shared.errors import AskbucketError, RequestError, Unavailable
@@ -23,18 +25,40 @@ def get(url: str) -> dict[str, Any]:
     return _send(url, None)
 
 
+def stream(url: str, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages of an event stream as they come. Raises as `post`, also for a stream that ends before its end."""
+    request = _request(url, json.dumps(body).encode(), {"Accept": "text/event-stream"})
+    with _opened(url, request) as reply:
+        if not reply.headers.get("Content-Type", "").startswith("text/event-stream"):
+            raise Unavailable("The reply is not a stream: is this an Askbucket site?")
+        try:
+            yield from (_object(line[5:]) for line in reply if line.startswith(b"data:"))
+        except (OSError, http.client.HTTPException) as error:
+            raise Unavailable(f"The stream broke off ({error})") from None
+
+
 def _send(url: str, data: bytes | None) -> dict[str, Any]:
+    with _opened(url, _request(url, data)) as reply:
+        return _object(reply.read())
+
+
+def _request(url: str, data: bytes | None, headers: Mapping[str, str] | None = None) -> urllib.request.Request:
     if not url.startswith(("http://", "https://")):
         raise RequestError(f"{url}: expected http://… or https://…")
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 - checked above
+    return urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})})  # noqa: S310
+
+
+@contextmanager
+def _opened(url: str, request: urllib.request.Request) -> Iterator[Any]:
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - checked above
-            return _object(reply.read())
+        reply = urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - checked above
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(error.code, error.read()) from None
     except OSError as error:
         raise Unavailable(f"No answer from {url} ({error}); `askbucket serve --bucket URL` starts a service") from None
+    with reply:
+        yield reply
 
 
 def _refusal(status: int, body: bytes) -> AskbucketError:

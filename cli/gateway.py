@@ -2,62 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shared.edge.app import App
-from shared.edge.hosting import Searched, host_searched
+from shared.edge.hosting import Engine, Searched, bucket_of, engine, host_searched, site_engine
 from shared.edge.stats.recorder import Recorder
-from shared.errors import SettingsError
+from shared.errors import ObjectMissing, SettingsError
+from shared.release.manifest import pointer_key
 from shared.settings import Settings
+from shared.sites.kinds import KINDS
+from shared.tables.catalogs import BUILT_IN
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-FUNCTIONS = ("search", "variable", "registry", "mcp", "stats")
+TABLES = ("search", "variable", "registry", "mcp")
+FUNCTIONS = (*TABLES, "stats")
+SITES = "ask_site"
+MOUNT = "/sites/"
 RECORDED = ("search", "mcp", "stats")
 SEARCHING = ("search", "mcp")
 
 
 class Gateway:
-    """Sends each path to the function that answers it.
+    """Sends each path to the function that answers it; `/sites/<kind>/ask` to that site, which sees `/ask`.
 
-    What two functions answer, such as /health, or none does, goes to the first.
+    What two functions answer, such as /health, or none does, goes to the first: the tables' search, else a site.
     """
 
-    def __init__(self, functions: Mapping[str, App[Any]]) -> None:
+    def __init__(self, functions: Mapping[str, App[Any]], sites: Mapping[str, App[Any]] | None = None) -> None:
         self.functions = functions
-        self._first: App[Any] = next(iter(functions.values()))
+        self.sites = sites or {}
+        by_rank = [app for name, app in functions.items() if name in TABLES]
+        self._first: App[Any] = next(iter([*by_rank, *self.sites.values(), *functions.values()]))
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """One request, as WSGI."""
+        kind, slash, inner = environ.get("PATH_INFO", "").removeprefix(MOUNT).partition("/")
+        if environ.get("PATH_INFO", "").startswith(MOUNT) and slash and kind in self.sites:
+            return self.sites[kind].wsgi(_inside(environ, f"{MOUNT}{kind}", f"/{inner}"), start_response)
         app = next((app for app in self.functions.values() if app.answers(environ)), self._first)
         return app.wsgi(environ, start_response)
 
     def load(self) -> None:
         """Start loading in this process what the functions serve. Returns at once."""
-        for app in self.functions.values():
+        for app in self._apps():
             app.hosted.ensure()
 
     def wait(self, timeout_s: float) -> None:
         """Return when every function can answer. Raises what refused."""
-        for app in self.functions.values():
+        for app in self._apps():
             app.hosted.wait(timeout_s)
             with app.hosted.borrow():
                 pass
 
+    def _apps(self) -> Iterator[App[Any]]:
+        yield from self.functions.values()
+        yield from self.sites.values()
 
-def gateway(settings: Settings, only: Iterable[str] = FUNCTIONS) -> Gateway:
-    """The functions named, in the order of FUNCTIONS. Raises SettingsError for a name nobody has."""
-    wanted = set(only)
-    unknown = wanted - set(FUNCTIONS)
-    if unknown or not wanted:
-        raise SettingsError(f"--only {','.join(sorted(unknown))}: expected some of {', '.join(FUNCTIONS)}")
-    # Only where something searches: settings that are wrong for a search are no concern of the others.
-    shared = _Shared(Recorder(settings), host_searched(settings) if wanted & set(SEARCHING) else None)
-    return Gateway({name: _create(name, settings, shared) for name in FUNCTIONS if name in wanted})
+
+def gateway(settings: Settings, only: Iterable[str] | None = None) -> Gateway:
+    """The functions named, in the order of FUNCTIONS, and each site that has a release, where `ask_site` is named.
+
+    Without `only`: all that the bucket has something for; the tables too where it has nothing, so that they say what
+    is missing. Raises SettingsError for a name nobody has, BucketError where the bucket cannot be read.
+    """
+    wanted = None if only is None else set(only)
+    _check(wanted)
+    found = released(settings) if wanted is None or SITES in wanted else ()
+    if wanted is None:
+        wanted = {*FUNCTIONS, SITES}
+        if BUILT_IN not in found and not settings.ard_catalogs and found:
+            wanted -= set(TABLES)
+    kinds = [kind for kind in KINDS if kind in found and SITES in wanted]
+    if wanted == {SITES} and not kinds:
+        raise SettingsError(f"--only {SITES}: no site has a release here; expected one of {', '.join(KINDS)}")
+    searching = bool(wanted & set(SEARCHING))
+    # Only where something asks models: settings that are wrong for that are no concern of the others.
+    shared = engine(settings) if searching else site_engine(settings) if kinds else None
+    parts = _Shared(Recorder(settings), shared, host_searched(settings, shared) if searching else None)
+    functions = {name: _create(name, settings, parts) for name in FUNCTIONS if name in wanted}
+    return Gateway(functions, {kind: _site(kind, settings, shared) for kind in kinds})
+
+
+def released(settings: Settings) -> Collection[str]:
+    """Which of the built-in tables and the sites have a release in the bucket. Raises SettingsError, BucketError."""
+    if not settings.bucket_url:
+        return ()
+    bucket = bucket_of(settings)
+
+    def has_one(catalog: str) -> bool:
+        try:
+            bucket.read(pointer_key(catalog))
+        except ObjectMissing:
+            return False
+        return True
+
+    names = (BUILT_IN, *KINDS)
+    with ThreadPoolExecutor(len(names)) as threads:
+        return [name for name, has in zip(names, threads.map(has_one, names), strict=True) if has]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +112,15 @@ class _Shared:
     """What the functions of one process have in common: one count, and one copy of the tables and models in memory."""
 
     recorder: Recorder
+    engine: Engine | None
     searched: Searched | None
+
+
+def _check(wanted: set[str] | None) -> None:
+    names = (*FUNCTIONS, SITES)
+    unknown = (wanted or set()) - set(names)
+    if unknown or wanted == set():
+        raise SettingsError(f"--only {','.join(sorted(unknown))}: expected some of {', '.join(names)}")
 
 
 def _create(name: str, settings: Settings, shared: _Shared) -> App[Any]:
@@ -75,3 +130,15 @@ def _create(name: str, settings: Settings, shared: _Shared) -> App[Any]:
         given["searched"] = shared.searched
     app: App[Any] = import_module(f"functions.{name}.service").create(settings, **given)
     return app
+
+
+def _site(kind: str, settings: Settings, shared: Engine | None) -> App[Any]:
+    app: App[Any] = import_module(f"functions.{SITES}.service").create(replace(settings, site=kind), shared)
+    return app
+
+
+def _inside(environ: WSGIEnvironment, mount: str, path: str) -> WSGIEnvironment:
+    """The request as a function of its own would see it."""
+    raw = environ.get("RAW_URI")
+    shown = {} if raw is None else {"RAW_URI": raw.removeprefix(mount)}
+    return {**environ, **shown, "SCRIPT_NAME": mount, "PATH_INFO": path}

@@ -1,19 +1,18 @@
-"""The verbs that work offline: leaves, build, publish, rollback, releases, prune."""
+"""The verbs that work offline: leaves, convert, build, publish, rollback, releases, prune."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.options import settings_of
+from cli.items import add_build_items, add_convert
+from cli.options import add_bucket, add_json, answer, bucket_url, listed, settings_of, some
 from cli.progress import StatusLine, duration, progress_text
-from shared.errors import SettingsError
 
 if TYPE_CHECKING:
     from build_jobs.leaves.generate import LeavesReport
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from shared.bucket.base import Bucket
 
 FAMILIES = ("census", "datacommons", "sec-edgar", "treasury", "worldbank")
-_MOST_SHOWN = 10
 
 Parsers = Any  # argparse gives its sub-parsers no public type
 
@@ -29,6 +27,7 @@ Parsers = Any  # argparse gives its sub-parsers no public type
 def add_parsers(verbs: Parsers) -> None:
     """Add this module's verbs to the command line."""
     _add_leaves(verbs)
+    add_convert(verbs)
     _add_build(verbs)
     _add_release_verbs(verbs)
 
@@ -44,12 +43,14 @@ def _add_leaves(verbs: Parsers) -> None:
         "--from", dest="source", required=True, metavar="FILE|-", help="JSON Lines: .xz, .gz, plain, or - for stdin"
     )
     leaves.add_argument("--to", required=True, type=Path, metavar="DIR", help="the leaf root to write into")
-    _add_json(leaves)
+    add_json(leaves)
     leaves.set_defaults(run=_leaves)
 
 
 def _add_build(verbs: Parsers) -> None:
-    build = verbs.add_parser("build", help="build a release from leaves", description="Build and publish a release.")
+    build = verbs.add_parser(
+        "build", help="build a release from leaves or items", description="Build and publish a release."
+    )
     kinds = build.add_subparsers(dest="kind", required=True, metavar="KIND")
     tables = kinds.add_parser(
         "tables",
@@ -59,7 +60,7 @@ def _add_build(verbs: Parsers) -> None:
     tables.add_argument(
         "--leaves", required=True, nargs="+", type=Path, metavar="DIR", help="parents of sources/ or of corpora/"
     )
-    _add_bucket(tables)
+    add_bucket(tables)
     tables.add_argument("--catalog", default="built-in", metavar="NAME", help="default: built-in")
     tables.add_argument(
         "--extends", default="", metavar="FAMILY,…", help="families of another catalog that this one adds to"
@@ -69,8 +70,9 @@ def _add_build(verbs: Parsers) -> None:
     )
     tables.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
     tables.add_argument("--force", action="store_true", help="build and publish even if nothing changed")
-    _add_json(tables)
+    add_json(tables)
     tables.set_defaults(run=_build_tables)
+    add_build_items(kinds)
 
 
 def _add_release_verbs(verbs: Parsers) -> None:
@@ -86,20 +88,10 @@ def _add_release_verbs(verbs: Parsers) -> None:
         publish: _publish, rollback: _rollback, releases: _releases, prune: _prune,
     }  # fmt: skip
     for parser, run in jobs.items():
-        _add_bucket(parser)
+        add_bucket(parser)
         parser.add_argument("--catalog", default="built-in", metavar="NAME", help="default: built-in")
-        _add_json(parser)
+        add_json(parser)
         parser.set_defaults(run=run)
-
-
-def _add_bucket(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--bucket", metavar="URL", help="where releases lie: file:///…, gs://… or s3://…; default: BUCKET_URL"
-    )
-
-
-def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def _whole(text: str) -> int:
@@ -115,7 +107,7 @@ def _leaves(args: argparse.Namespace) -> int:
     line = StatusLine()
     report = write_leaves(args.family, args.source, args.to, lambda done: line.show(f"{done:,} leaves written"))
     line.end()
-    _answer(args, report.as_json(), _leaves_text(report))
+    answer(args, report.as_json(), _leaves_text(report))
     return 0
 
 
@@ -124,10 +116,10 @@ def _leaves_text(report: LeavesReport) -> list[str]:
         f"{report.written:,} leaves in {report.directory} ({report.made_queries:,} with questions made by rule)",
         f"{report.rows:,} rows read, {report.other_directories:,} of other directories, {len(report.bad):,} bad",
     ]
-    lines += _some([f"  line {row.line}: {row.reason}" for row in report.bad])
+    lines += some([f"  line {row.line}: {row.reason}" for row in report.bad])
     if report.left_over:
         lines.append(f"{len(report.left_over):,} files of an earlier run are still there")
-        lines += _some([f"  {name}" for name in report.left_over])
+        lines += some([f"  {name}" for name in report.left_over])
     return lines
 
 
@@ -142,7 +134,7 @@ def _build_tables(args: argparse.Namespace) -> int:
         build = partial(
             build_tables,
             args.leaves,
-            _bucket_url(settings.bucket_url),
+            bucket_url(settings.bucket_url),
             settings=settings,
             embedder=open_build_embedder(args.embedder, settings, models),
             catalog=args.catalog,
@@ -153,7 +145,7 @@ def _build_tables(args: argparse.Namespace) -> int:
         )
         report = portal.call(build)
     line.end()
-    _answer(args, report.as_json(), _build_text(report))
+    answer(args, report.as_json(), _build_text(report))
     return 0
 
 
@@ -173,23 +165,14 @@ def _build_text(report: BuildReport) -> list[str]:
 def _collected_text(report: BuildReport) -> list[str]:
     """What an author should look at, each with its reason."""
     found = report.collected
-    lines = _listed("leaves that could not be read", [f"{path}: {why}" for path, why in found.unreadable.items()])
-    lines += _listed("files without questions, not indexed", found.without_queries)
-    lines += _listed("sources without an access document", found.without_access)
-    lines += _listed("sources without a publisher's domain", found.without_publisher)
-    lines += _listed("sources whose trust identity is another's", found.trust_differs)
+    lines = listed("leaves that could not be read", [f"{path}: {why}" for path, why in found.unreadable.items()])
+    lines += listed("files without questions, not indexed", found.without_queries)
+    lines += listed("sources without an access document", found.without_access)
+    lines += listed("sources without a publisher's domain", found.without_publisher)
+    lines += listed("sources whose trust identity is another's", found.trust_differs)
     if found.queries_dropped:
         lines.append(f"{found.queries_dropped:,} questions that are no text were dropped")
     return lines + report.notes
-
-
-def _listed(what: str, items: Sequence[str]) -> list[str]:
-    return [f"{len(items):,} {what}:", *_some([f"  {item}" for item in items])] if items else []
-
-
-def _some(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - _MOST_SHOWN
-    return [*lines[:_MOST_SHOWN], f"  … and {more:,} more (--json lists all)"] if more > 0 else list(lines)
 
 
 def _publish(args: argparse.Namespace) -> int:
@@ -213,7 +196,7 @@ def _rollback(args: argparse.Namespace) -> int:
 
 def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:
     text = f"{args.catalog}: current is {pointer['release']}, previous {pointer['previous'] or 'none'}"
-    _answer(args, {"catalog": args.catalog, **pointer}, [text])
+    answer(args, {"catalog": args.catalog, **pointer}, [text])
     return 0
 
 
@@ -229,7 +212,7 @@ def _releases(args: argparse.Namespace) -> int:
         f"{one.id}  {one.rows if one.rows is not None else '?':>9}  {one.mark:<8}  {one.problem or ''}".rstrip()
         for one in found
     ]
-    _answer(args, {"catalog": args.catalog, "releases": rows}, text or [f"{args.catalog}: no release"])
+    answer(args, {"catalog": args.catalog, "releases": rows}, text or [f"{args.catalog}: no release"])
     return 0
 
 
@@ -241,7 +224,7 @@ def _prune(args: argparse.Namespace) -> int:
     text = (
         f"{args.catalog}: {len(pruned.releases)} releases and {len(pruned.files)} files removed, {pruned.bytes:,} bytes"
     )
-    _answer(args, {"catalog": args.catalog, **removed}, [text])
+    answer(args, {"catalog": args.catalog, **removed}, [text])
     return 0
 
 
@@ -249,15 +232,4 @@ def _bucket(args: argparse.Namespace) -> Bucket:
     from shared.bucket.base import open_bucket
 
     settings = settings_of(args)
-    return open_bucket(_bucket_url(settings.bucket_url), settings)
-
-
-def _bucket_url(url: str) -> str:
-    if not url:
-        raise SettingsError("no bucket: give --bucket file:///…, gs://… or s3://…, or set BUCKET_URL")
-    return url
-
-
-def _answer(args: argparse.Namespace, document: Mapping[str, Any], text: Sequence[str]) -> None:
-    """One JSON object for programs, or lines for people."""
-    print(json.dumps(document, ensure_ascii=False) if args.json else "\n".join(text))
+    return open_bucket(bucket_url(settings.bucket_url), settings)

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import doctor, evaluate, jobs, search, serve
+from cli import ask, doctor, evaluate, jobs, search, serve
 from cli.bench import command as bench
 from shared.errors import AskbucketError
 
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     serve.add_parser(verbs)
     search.add_parser(verbs)
+    ask.add_parser(verbs)
     jobs.add_parsers(verbs)
     evaluate.add_parser(verbs)
     bench.add_parser(verbs)

@@ -17,6 +17,7 @@ def add_parser(verbs: Any) -> None:
     _add_scan(benches)
     _add_lexical(benches)
     start = _bench(benches, "start", "process start to first answer, beside the bare framework", run_start)
+    start.add_argument("--site", default="", metavar="KIND", help="a site's function instead of the tables'")
     _add_runs(start, 7)
     opened = _bench(benches, "open", "remote bucket to mapped and checked, beside copies and other engines", run_open)
     _add_runs(opened, 7)
@@ -47,7 +48,7 @@ def run_lexical(args: argparse.Namespace) -> None:
     from cli.bench.lexical import Plan, lines, measure
     from cli.options import settings_of
 
-    _print(measure(settings_of(args), Plan(args.rows, args.questions, args.runs, args.peers)), lines, args)
+    _print(measure(settings_of(args), Plan(args.rows, args.questions, args.runs, args.peers, args.items)), lines, args)
 
 
 def run_peers(args: argparse.Namespace) -> None:
@@ -62,7 +63,7 @@ def run_start(args: argparse.Namespace) -> None:
     from cli.bench.start import lines, measure
     from cli.options import settings_of
 
-    _print(measure(settings_of(args), args.runs), lines, args)
+    _print(measure(settings_of(args), args.runs, args.site), lines, args)
 
 
 def run_open(args: argparse.Namespace) -> None:
@@ -108,6 +109,7 @@ def _add_lexical(benches: Any) -> None:
     documents = lexical.add_mutually_exclusive_group()
     documents.add_argument("--bucket", metavar="URL", help="the documents of a release (default: BUCKET_URL)")
     documents.add_argument("--rows", type=int, metavar="N", help="made-up documents (118703 where there is no bucket)")
+    documents.add_argument("--items", type=Path, metavar="FILE", help="a site's items, JSON Lines (.xz as well)")
     lexical.add_argument("--questions", type=int, default=500, metavar="N", help="different ones (default: 500)")
     _add_runs(lexical, 5)
     _add_peers(lexical, "bm25s")

@@ -1,16 +1,18 @@
 """Keyword questions beside bm25s, over the same documents and the same tokens.
 
 Ours is asked twice: as it serves, BM25F over four fields, and over one field that holds all of a document's text,
-with bm25s's own formula, so that like stands beside like. Each engine maps its index in a fresh process a run, in
+with bm25s's own formula, so that like stands beside like. With `--items` the same for the items of a site: BM25F over
+their three fields, their own tokens. Each engine maps its index in a fresh process a run, in
 turns, and answers every question twice; the second time counts. Textbook BM25F in double precision says who is right.
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import random
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -29,6 +31,7 @@ from cli.bench.contest import (
     chosen,
     growth,
     least_bar,
+    most_bar,
     number,
     numbers,
     rows,
@@ -39,7 +42,8 @@ from cli.bench.contest import (
 from cli.bench.oracle import KeywordOracle, Keywords, share_found
 from cli.bench.peers.protocol import Clock
 from shared.errors import SettingsError
-from shared.index.lexical import query_tokens, tokens, write_lexical
+from shared.index.item_lexical import ITEM_WEIGHTS, item_query_tokens, item_tokens
+from shared.index.lexical import Weights, query_tokens, tokens, write_lexical
 from shared.settings import Settings
 from shared.tables.legs import KEYWORD_WEIGHTS
 
@@ -66,6 +70,7 @@ class Plan:
     questions: int
     runs: int
     peers: tuple[str, ...]
+    items: Path | None = None
 
     def check(self) -> None:
         """Raise SettingsError for a plan that measures nothing."""
@@ -76,11 +81,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The documents, each the texts of its fields, and questions about them. `name` says where they are from."""
+    """The documents, each the texts of its fields, questions about them, and how both are read.
+
+    `name` says where they are from.
+    """
 
     name: str
     documents: Sequence[Fields]
     questions: Sequence[str]
+    weights: Weights = KEYWORD_WEIGHTS
+    split: Callable[[str], Sequence[str]] = tokens
+    split_question: Callable[[str], list[str]] = query_tokens
 
     @property
     def joined(self) -> Iterator[Fields]:
@@ -122,11 +133,11 @@ def measure(settings: Settings, plan: Plan, peers: Mapping[str, Engine] = PEERS)
     contest = Contest()
     with tempfile.TemporaryDirectory() as folder:
         entrants = _entrants(corpus, others, Path(folder), contest)
-        results = _run(entrants, [query_tokens(text) for text in corpus.questions], plan.runs, contest)
+        results = _run(entrants, [corpus.split_question(text) for text in corpus.questions], plan.runs, contest)
     measured = [_entry(each, results[each.engine.name]) for each in entrants if each.engine.name in results]
     _judge(measured, corpus, entrants, results)
     return {
-        "plan": asdict(plan),
+        "plan": asdict(plan) | {"items": plan.items and plan.items.name},
         "documents": corpus.name,
         "rows": len(corpus.documents),
         "questions": len(corpus.questions),
@@ -134,7 +145,7 @@ def measure(settings: Settings, plan: Plan, peers: Mapping[str, Engine] = PEERS)
         "measured": measured,
         "absent": contest.absent,
         "ratios": _ratios(measured),
-        "bars": _bars(measured),
+        "bars": _bars(measured, plan),
     }
 
 
@@ -163,6 +174,8 @@ def _line(each: Mapping[str, Any]) -> str:
 
 
 def _corpus(settings: Settings, plan: Plan) -> Corpus:
+    if plan.items is not None:
+        return _of_items(plan.items, plan.questions)
     if plan.rows is not None or not settings.bucket_url:
         return made_up(plan.rows or ROWS, plan.questions)
     return _of_release(settings, plan.questions)
@@ -187,6 +200,24 @@ def _of_release(settings: Settings, questions: int) -> Corpus:
         return Corpus(f"release {release.id}", documents, asked[:questions])
 
 
+def _of_items(path: Path, questions: int) -> Corpus:
+    """Items from JSON Lines, and questions: names, in turns with 3 to 8 words of a description."""
+    from shared.sites.fields import fields_of
+
+    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+        documents = [fields_of(json.loads(line)) for line in file if line.strip()]
+    draw = random.Random(0)  # noqa: S311 - a draw, not a secret
+    asked = [draw.choice(documents)[0] if at % 2 else _words_of(draw, documents) for at in range(questions)]
+    return Corpus(f"items of {path.name}", documents, asked, ITEM_WEIGHTS, item_tokens, item_query_tokens)
+
+
+def _words_of(draw: random.Random, documents: Sequence[Fields]) -> str:
+    words: list[str] = []
+    while not words:
+        words = draw.choice(documents)[1].split()
+    return " ".join(draw.sample(words, min(len(words), draw.randint(3, 8))))
+
+
 def made_up(count: int, questions: int) -> Corpus:
     """Documents of 40 words as common as words are, always the same, and questions of 3 to 8 words of one of them."""
     draw = random.Random(0)  # noqa: S311 - a draw, not a secret
@@ -202,12 +233,14 @@ def made_up(count: int, questions: int) -> Corpus:
 
 
 def _entrants(corpus: Corpus, peers: Sequence[Engine], folder: Path, contest: Contest) -> list[Entrant]:
-    knobs = {"k1": KEYWORD_WEIGHTS.k1, "b": KEYWORD_WEIGHTS.b}
-    common: dict[str, Any] = {**knobs, "threads": 1, "top": TOP, "rows": len(corpus.documents)}
-    one_field = Keywords((1.0,), **knobs)
+    served = Keywords(**asdict(corpus.weights))
+    one_field = Keywords((1.0,), served.k1, served.b)
+    common: dict[str, Any] = {
+        "k1": served.k1, "b": served.b, "threads": 1, "top": TOP, "rows": len(corpus.documents),
+    }  # fmt: skip
     entrants = [
-        _ours(OURS, corpus.documents, Keywords(KEYWORD_WEIGHTS.fields, **knobs), folder / OURS, common),
-        _ours(ONE_FIELD, corpus.joined, one_field, folder / ONE_FIELD, common),
+        _ours(corpus, corpus.documents, served, folder / OURS, common),
+        _ours(corpus, corpus.joined, one_field, folder / ONE_FIELD, common),
     ]
     if peers:
         common |= {"documents": str(_write_tokens(folder / "tokens.jsonl", corpus))}
@@ -218,13 +251,17 @@ def _entrants(corpus: Corpus, peers: Sequence[Engine], folder: Path, contest: Co
     return entrants
 
 
-def _ours(name: str, documents: Any, keywords: Keywords, folder: Path, common: Mapping[str, Any]) -> Entrant:
+def _ours(
+    corpus: Corpus, documents: Iterable[Fields], keywords: Keywords, folder: Path, common: Mapping[str, Any]
+) -> Entrant:
+    """Ours, under the name of its folder."""
     folder.mkdir()
     clock = Clock()
-    paths = {role: str(path) for role, path in write_lexical(folder, documents).items()}
+    paths = {role: str(path) for role, path in write_lexical(folder, documents, corpus.split).items()}
     index_s = clock.read()
-    task = {**common, "paths": paths, "weights": keywords.fields}
-    return Entrant(script(name, "askbucket_lexical"), task, keywords, index_s, _bytes(folder))
+    formula = {"weights": keywords.fields, "scaled": keywords.scaled, "filled_only": keywords.filled_only}
+    task = {**common, **formula, "paths": paths}
+    return Entrant(script(folder.name, "askbucket_lexical"), task, keywords, index_s, _bytes(folder))
 
 
 def _other(peer: Engine, keywords: Keywords, folder: Path, common: Mapping[str, Any]) -> Entrant:
@@ -236,7 +273,7 @@ def _other(peer: Engine, keywords: Keywords, folder: Path, common: Mapping[str, 
 
 def _write_tokens(path: Path, corpus: Corpus) -> Path:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(tokens(text)) + "\n" for (text,) in corpus.joined)
+        file.writelines(json.dumps(corpus.split(text)) + "\n" for (text,) in corpus.joined)
     return path
 
 
@@ -299,10 +336,11 @@ def _judge(
         own = keywords[entry["engine"]]
         if own not in oracles:
             split = corpus.documents if len(own.fields) > 1 else corpus.joined
-            oracles[own] = KeywordOracle([[tokens(text) for text in document] for document in split], own)
+            oracles[own] = KeywordOracle([[corpus.split(text) for text in document] for document in split], own)
         named = results[entry["engine"]].rows
         shares = [
-            share_found(oracles[own].scores(query_tokens(corpus.questions[at])), named[at], TOP, _TIE) for at in judged
+            share_found(oracles[own].scores(corpus.split_question(corpus.questions[at])), named[at], TOP, _TIE)
+            for at in judged
         ]
         entry["found"] = float(np.mean(shares))
 
@@ -314,6 +352,14 @@ def _ratios(measured: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {f"{name} of {peer['engine']}": ours[f"{name}_ms"] / peer[f"{name}_ms"] for peer in peers for name in _PARTS}
 
 
-def _bars(measured: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _bars(measured: Sequence[Mapping[str, Any]], plan: Plan) -> list[dict[str, Any]]:
     found = [each["found"] for each in measured if each["engine"].startswith(OURS)]
-    return [least_bar("share of the best documents that askbucket names, at least", min(found), LEAST_FOUND)]
+    bars = [least_bar("share of the best documents that askbucket names, at least", min(found), LEAST_FOUND)]
+    if plan.items is not None:
+        p50 = {each["engine"]: each["p50_ms"] for each in measured}
+        bars += [
+            most_bar(f"ms of a question over the items' fields, p50, at most {peer}'s over one", p50[OURS], p50[peer])
+            for peer in p50
+            if not peer.startswith(OURS)
+        ]
+    return bars

@@ -44,6 +44,8 @@ class Keywords:
     fields: tuple[float, ...]
     k1: float
     b: float
+    scaled: bool = True
+    filled_only: bool = False
 
 
 class KeywordOracle:
@@ -52,15 +54,18 @@ class KeywordOracle:
     def __init__(self, documents: Sequence[Sequence[Sequence[str]]], keywords: Keywords) -> None:
         self._keywords = keywords
         self._lengths = [[len(field) for field in fields] for fields in documents]
-        totals = (sum(lengths) for lengths in zip(*self._lengths, strict=True))
         # A field shorter than one word on average counts as one word long, so that a rare code is no feat.
-        self._averages = [max(total / len(documents), 1.0) for total in totals]
+        self._averages = [max(self._average(lengths), 1.0) for lengths in zip(*self._lengths, strict=True)]
         self._postings: dict[str, dict[int, list[int]]] = {}
         for row, fields in enumerate(documents):
             for number, field in enumerate(fields):
                 for token, count in Counter(field).items():
                     own = self._postings.setdefault(token, {}).setdefault(row, [0] * len(fields))
                     own[number] = count
+
+    def _average(self, lengths: Sequence[int]) -> float:
+        counted = sum(length > 0 for length in lengths) if self._keywords.filled_only else len(lengths)
+        return sum(lengths) / max(counted, 1)
 
     def scores(self, tokens: Sequence[str]) -> Float64:
         """`(rows,)` scores of a question's tokens."""
@@ -74,7 +79,8 @@ class KeywordOracle:
         rows, own = len(self._lengths), self._keywords
         idf = math.log1p((rows - len(postings) + 0.5) / (len(postings) + 0.5))
         weights = {row: self._weight(row, counts) for row, counts in postings.items()}
-        return {row: idf * weight * (own.k1 + 1) / (weight + own.k1) for row, weight in weights.items()}
+        most = own.k1 + 1 if own.scaled else 1.0
+        return {row: idf * weight * most / (weight + own.k1) for row, weight in weights.items()}
 
     def _weight(self, row: int, counts: Sequence[int]) -> float:
         b, lengths = self._keywords.b, self._lengths[row]

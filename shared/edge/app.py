@@ -1,8 +1,8 @@
 """The HTTP side of a function: routes, limits, errors and health around one thing that is loaded.
 
 A function is `App(hosted, routes, describe, settings)`. Its handlers take a `Call` and what is loaded, and
-return a JSON-ready dict or a `Reply`, or raise one of shared/errors.py. Everything else (404, 405, 413, 414, 429,
-CORS, request ids, traces, 503 while starting, the log line) is here, the same for every function.
+return a JSON-ready dict, a `Reply` or a `Stream`, or raise one of shared/errors.py. Everything else (404, 405, 413,
+414, 429, CORS, request ids, traces, 503 while starting, the log line) is here, the same for every function.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -28,6 +28,7 @@ from shared.edge.limits import Gate, Policy
 from shared.edge.process import Hosted
 from shared.edge.reply import Reply, failure, render, request_id_of
 from shared.edge.route import Found, Route, Routes, RouteTable, route_of
+from shared.edge.stream import Stream
 from shared.edge.trace import trace_of
 from shared.errors import AskbucketError, MethodNotAllowed, NotFound, RequestError, UriTooLong
 from shared.settings import Settings, secrets_of
@@ -35,6 +36,8 @@ from shared.timed import recording
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+    from shared.edge.streaming import Running
 
 T = TypeVar("T")
 HEALTH = ("/health", "/healthz")
@@ -95,11 +98,16 @@ class App(Generic[T]):
         self.hosted.ensure()
         response = self._answer(request, exchange)
         exchange.status = response.status_code
+        if not exchange.streamed:  # else there is nothing to tell before its end
+            self._tell(exchange)
+        return response
+
+    def _tell(self, exchange: Exchange) -> None:
+        """The log line and the observers, once a request is over."""
         log.request_line(exchange)
         if exchange.counted:
             for observer in self._observers:
                 observer(exchange.said())
-        return response
 
     def wsgi(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The same as a WSGI application."""
@@ -164,17 +172,59 @@ class App(Generic[T]):
     def _handle(self, found: Found[T], request: flask.Request, exchange: Exchange) -> Reply:
         exchange.counted = True
         route = found.routes["GET" if request.method == "HEAD" else request.method]
-        with self.hosted.borrow() as loaded:
+        with ExitStack() as lent, ExitStack() as paid:
+            loaded = lent.enter_context(self.hosted.borrow())
             exchange.release = self._describe(loaded).get("release")
             if route.paid and request.method == "HEAD":
                 return Reply(200, None)  # a question nobody would read the answer to starts no work
+            if route.charged_first:
+                paid.enter_context(self._paying(exchange))
             call = self._call(found, route, request, exchange)
             if self._settings.log_queries:
                 exchange.asked = _asked(call)
-            with call.paying() if route.paid else nullcontext(), self._counting(exchange):
-                reply = _as_reply(route.handler(call, loaded))
+            if route.paid and not route.charged_first:
+                paid.enter_context(call.paying())
+            with self._counting(exchange):
+                result = route.handler(call, loaded)
+                if isinstance(result, Stream):
+                    return self._stream(result, request, exchange, paid.pop_all(), lent.pop_all())
+                reply = _as_reply(result)
                 exchange.answered(reply.status, reply.said or reply.body)
         return reply.unless_known(request.headers.get("If-None-Match"))
+
+    def _stream(
+        self, stream: Stream, request: flask.Request, exchange: Exchange, paid: ExitStack, lent: ExitStack
+    ) -> Reply:
+        """Send what comes of it. `paid` is given back when the reader has it all or left, `lent` when nobody needs it.
+
+        Nothing of the request is read from here on.
+        """
+        from shared.edge.sse import EVENT_STREAM, HEADERS, Frames, encoded  # 5 ms that other functions need not pay
+        from shared.edge.streaming import SEND_S, Body, Running
+
+        connection = request.environ.get("gunicorn.socket")
+        running = Running(stream, lambda: self.hosted.portal, connection, exchange.request_id)
+        frames = Frames(stream.query_id, stream.query)
+        paid.enter_context(patience(connection, SEND_S))
+        paid.callback(self._streamed, exchange, running)
+        body = Body(running, frames, self._settings.heartbeat_s, on_end=paid.close, on_over=lent.close)
+        exchange.streamed = True
+        if not stream.as_json:
+            return Reply(200, body, HEADERS, EVENT_STREAM)
+        with closing(body):
+            whole = frames.whole(event for event in running.events() if event is not None)
+        return Reply(200, encoded(whole))
+
+    def _streamed(self, exchange: Exchange, running: Running) -> None:
+        """A stream is over: count it, and tell of it."""
+        exchange.status = 200
+        exchange.streamed_out(running.outcome, running.used)
+        if running.began:
+            self._counters.record(200, exchange.elapsed_s, exchange.outcome)
+        self._tell(exchange)
+
+    def _paying(self, exchange: Exchange) -> AbstractContextManager[None]:
+        return self._gate.passing(exchange.client, exchange.headers)
 
     @contextmanager
     def _counting(self, exchange: Exchange) -> Iterator[None]:
@@ -190,7 +240,8 @@ class App(Generic[T]):
             status = error.status
             raise
         finally:
-            self._counters.record(status, time.perf_counter() - began, outcome)
+            if not exchange.streamed:
+                self._counters.record(status, time.perf_counter() - began, outcome)
 
     def _call(self, found: Found[T], route: Route[T], request: flask.Request, exchange: Exchange) -> Call:
         query = Query.parse(request.environ.get("QUERY_STRING", ""))
@@ -206,7 +257,7 @@ class App(Generic[T]):
             path=found.parameters(),
             method=request.method,
             raw=raw if route.raw_body else b"",
-            paying=partial(self._gate.passing, exchange.client, exchange.headers),
+            paying=partial(self._paying, exchange),
         )
 
     def _body(self, request: flask.Request) -> bytes:

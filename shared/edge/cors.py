@@ -42,3 +42,17 @@ class Cors:
 
 
 ANY_ORIGIN = Cors()
+# No origin is spelled like this, so no page of another one may read anything.
+_NOBODY = "nobody"
+# What MCP clients in a page send and read, beside what every page does.
+MCP_HEADERS = ("Accept", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id")
+
+
+def site_cors(origins: str) -> Cors:
+    """A site's policy, from ASKHUB_CORS_ORIGINS: comma-separated origins, `*` for any, empty for no other one."""
+    named = tuple(origin.strip().rstrip("/") for origin in origins.split(",") if origin.strip())
+    return Cors(
+        origins=() if "*" in named else named or (_NOBODY,),
+        request_headers=(*ANY_ORIGIN.request_headers, *MCP_HEADERS),
+        exposed=(*ANY_ORIGIN.exposed, "Mcp-Session-Id"),
+    )

@@ -15,8 +15,9 @@ from shared.errors import AskbucketError
 class Answered:
     """A request to one of the function's own routes (not /health), after its reply was made.
 
-    `route` is the pattern. `outcome` is `answered`, `no_match`, `refused` (the caller's mistake or a limit) or
-    `failed` (5xx). `client` is the address by TRUST_PROXY. `usage` is the ledger's snapshot where models were asked.
+    `route` is the pattern. `outcome` is `answered`, `no_match`, `refused` (the caller's mistake or a limit), `failed`
+    (5xx, or a stream with an error in it) or `left` (a stream whose reader went away before its end). `client` is the
+    address by TRUST_PROXY. `usage` is the ledger's snapshot where models were asked.
     """
 
     route: str
@@ -44,6 +45,7 @@ class Exchange:
     began: float = field(default_factory=time.perf_counter)
     route: str = "-"
     counted: bool = False
+    streamed: bool = False
     status: int = 0
     code: str | None = None
     outcome: str = "answered"
@@ -64,7 +66,13 @@ class Exchange:
         self.status, self.outcome = status, _outcome(status)
         if isinstance(body, Mapping):
             self.outcome = "no_match" if "eligibility" in body else self.outcome
-            self.usage, self.notices = body.get("usage"), body.get("notices", ())
+            self.usage, self.notices = _spent(body.get("usage")), body.get("notices", ())
+
+    def streamed_out(self, outcome: str, usage: Mapping[str, Any]) -> None:
+        """Note what became of a stream, and what its `usage` says."""
+        self.outcome = outcome
+        if usage:
+            self.usage, self.notices = _spent(usage), usage.get("notices", ())
 
     def failed(self, error: AskbucketError) -> None:
         """Note an error that is on its way to the caller."""
@@ -80,3 +88,11 @@ class Exchange:
 
 def _outcome(status: int) -> str:
     return "answered" if status < 400 else "refused" if status < 500 else "failed"
+
+
+def _spent(usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A ledger's snapshot as tables name its sums; sites name three of them otherwise."""
+    if usage is None or "llm_calls" in usage:
+        return usage
+    named = {"llm_calls": "calls", "total_tokens": "total_tokens", "cost_usd": "cost"}
+    return {name: usage[theirs] for name, theirs in named.items() if theirs in usage}

@@ -55,6 +55,12 @@ _ACQUIRE = b"""
     return 1
 """
 _RELEASE = b"return redis.call('ZREM', KEYS[1], unpack(ARGV))"
+_TERSE = "Rate limit exceeded"
+_REASONS = {
+    "minute": "Client query limit reached.",
+    "hour": "Hourly query budget reached.",
+    "day": "Daily query budget reached.",
+}
 _SCHEMES = ("redis://", "rediss://", "redis+unix://")
 
 
@@ -70,12 +76,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a function allows. `budget` keeps its counts apart from other functions' in one Redis; 0 is no limit."""
+    """What a function allows. `budget` keeps its counts apart from other functions' in one Redis; 0 is no limit.
+
+    `terse` refuses in the words that NLWeb's clients know: "Rate limit exceeded", and the reason as `detail`.
+    """
 
     budget: str
     windows: tuple[Window, ...] = ()
     concurrent: int = 0
     lease_s: float = 120.0
+    terse: bool = False
 
     @classmethod
     def of_tables(cls, settings: Settings, budget: str = "search") -> Policy:
@@ -92,7 +102,7 @@ class Policy:
             Window("hour", HOUR_S, settings.rate_limit_per_hour, of_all=True),
             Window("day", DAY_S, settings.rate_limit_per_day, of_all=True),
         )
-        return cls(budget, windows, settings.max_concurrent)
+        return cls(budget, windows, settings.max_concurrent, settings.ask_timeout_s + LEASE_SLACK_S, terse=True)
 
 
 class Gate:
@@ -112,7 +122,7 @@ class Gate:
         lease = os.urandom(8).hex()
         place = self._counts.acquire(self._policy, lease) if self._policy.concurrent else "uncounted"
         if place == "none":
-            raise Busy(f"{self._policy.concurrent} requests are being answered already", retry_after_s=1)
+            raise _busy(self._policy)
         try:
             self._charge(client, headers)
             yield
@@ -135,7 +145,7 @@ class Gate:
             )
             headers["RateLimit"] = ", ".join(left)
             if used > window.limit:
-                raise _used_up(window, math.ceil(ends - now))
+                raise _used_up(self._policy, window, math.ceil(ends - now))
 
 
 class Counts(Protocol):
@@ -307,7 +317,15 @@ def _leases(policy: Policy) -> str:
     return f"askbucket:{policy.budget}/leases"
 
 
-def _used_up(window: Window, seconds: int) -> QuotaExceeded:
+def _busy(policy: Policy) -> Busy:
+    if policy.terse:
+        return Busy(_TERSE, detail="Too many queries are already running.", retry_after_s=1)
+    return Busy(f"{policy.concurrent} requests are being answered already", retry_after_s=1)
+
+
+def _used_up(policy: Policy, window: Window, seconds: int) -> QuotaExceeded:
+    if policy.terse:
+        return QuotaExceeded(_TERSE, detail=_REASONS[window.name], retry_after_s=seconds)
     whose = "of all callers together" if window.of_all else "of this address"
     return QuotaExceeded(
         f"The {window.limit} requests a {window.name} {whose} are used up",

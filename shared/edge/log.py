@@ -24,6 +24,7 @@ def request_line(exchange: Exchange) -> None:
         "method": exchange.method,
         "status": exchange.status,
         "code": exchange.code,
+        "outcome": exchange.outcome if exchange.streamed else None,
         "ms": round(exchange.elapsed_s * 1000, 1),
         "request_id": exchange.request_id,
         "trace_id": exchange.trace.trace_id,

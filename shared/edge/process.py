@@ -49,7 +49,8 @@ class Hosted(Generic[T]):
     `open_` makes it and reports (bytes done, bytes in all); `is_stale` says whether a newer one could be
     opened; `close` ends one that nobody uses any more; `fits` says whether memory has room for a second one
     beside the first. All four run outside of any lock, and never two of them at once in one process, except
-    `close`, which the last borrower of a replaced value calls. Expected failures are AskbucketErrors.
+    `close`, which the last borrower of a replaced value calls. Expected failures are AskbucketErrors. With
+    `needs_loop` it has an event loop of its own; `loop` is one that others use, too, and that it does not end.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Hosted(Generic[T]):
         close: Callable[[T], None],
         refresh_s: float,
         needs_loop: bool = False,
+        loop: ProcessLoop | None = None,
         fits: Callable[[], bool] = lambda: True,
     ) -> None:
         self._open = open_
@@ -67,7 +69,8 @@ class Hosted(Generic[T]):
         self._close = close
         self._fits = fits
         self._refresh_s = refresh_s
-        self._needs_loop = needs_loop
+        self._shared_loop = loop
+        self._own_loop = ProcessLoop() if needs_loop and loop is None else None
         self._inherited: list[object] = []
         self._reset()
         _all.add(self)
@@ -75,9 +78,7 @@ class Hosted(Generic[T]):
     def _reset(self) -> None:
         """The state of a process in which nothing was loaded yet."""
         self._changed = threading.Condition(threading.Lock())
-        self._loop_lock = threading.Lock()
         self._slot: _Slot[T] | None = None
-        self._loop: _Loop | None = None
         self._refusal: AskbucketError | None = None
         self._refresh_error: AskbucketError | None = None
         self._pending = False
@@ -145,30 +146,30 @@ class Hosted(Generic[T]):
             self._busy = False
             self._refusal = self._refresh_error = None
             self._pending = False
-        with self._loop_lock:
-            loop, self._loop = self._loop, None
         self._retire(slot)
-        if loop is not None:
-            loop.close()
+        if self._own_loop is not None:
+            self._own_loop.close()
 
     @property
     def portal(self) -> BlockingPortal:
         """The way into this process's one event loop, which runs in a thread of its own from the first use."""
-        if not self._needs_loop:
+        loop = self._loop
+        if loop is None:
             raise RuntimeError("this function runs no event loop: give Hosted needs_loop=True")
-        with self._loop_lock:
-            if self._loop is None:
-                self._loop = _Loop()
-            return self._loop.portal
+        return loop.portal
+
+    @property
+    def _loop(self) -> ProcessLoop | None:
+        return self._shared_loop or self._own_loop
 
     def run(self, async_fn: Callable[[*Args], Awaitable[R]], *args: *Args) -> R:
         """Run an async function on the event loop and wait for its result, from any other thread."""
         return self.portal.call(async_fn, *args)
 
     def _after_fork(self) -> None:
-        # What the parent had opened stays referenced and is never closed here: a SQLite connection or a loop
-        # that another process also has must not be touched, not even by its destructor.
-        self._inherited += [self._slot, self._loop]
+        # What the parent had opened stays referenced and is never closed here: a SQLite connection that another
+        # process also has must not be touched, not even by its destructor.
+        self._inherited.append(self._slot)
         self._reset()
         self.ensure()
 
@@ -233,7 +234,7 @@ class Hosted(Generic[T]):
 
     def _load(self, generation: int) -> None:
         value = self._open(self._report)
-        if self._needs_loop:
+        if self._loop is not None:
             _ = self.portal  # started here, so that no request pays for it
         with self._changed:
             replaced: _Slot[T] | None = _Slot(value)
@@ -256,6 +257,42 @@ class Hosted(Generic[T]):
 
     def _report(self, done_bytes: int, total_bytes: int) -> None:
         self._progress = (done_bytes, total_bytes)
+
+
+class ProcessLoop:
+    """A process's event loop, started when it is first asked for, for one Hosted or several.
+
+    What connections hang on is made on it, so those who share connections share their loop.
+    """
+
+    def __init__(self) -> None:
+        self._inherited: list[object] = []
+        self._reset()
+        _loops.add(self)
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._running: _Loop | None = None
+
+    @property
+    def portal(self) -> BlockingPortal:
+        """The way in, from any other thread."""
+        with self._lock:
+            if self._running is None:
+                self._running = _Loop()
+            return self._running.portal
+
+    def close(self) -> None:
+        """Cancel what runs and end the loop. It is started anew when asked for again."""
+        with self._lock:
+            running, self._running = self._running, None
+        if running is not None:
+            running.close()
+
+    def _after_fork(self) -> None:
+        # Kept, never closed: its thread runs in the parent.
+        self._inherited.append(self._running)
+        self._reset()
 
 
 class _Slot(Generic[T]):
@@ -324,9 +361,12 @@ def _fresh(error: AskbucketError) -> AskbucketError:
 
 # One hook for all: a hook can never be taken back, so one for each Hosted would keep every one of them.
 _all: weakref.WeakSet[Hosted[Any]] = weakref.WeakSet()
+_loops: weakref.WeakSet[ProcessLoop] = weakref.WeakSet()
 
 
 def _load_in_child() -> None:
+    for loop in list(_loops):
+        loop._after_fork()
     for hosted in list(_all):
         hosted._after_fork()
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,13 +26,14 @@ _OF_304 = ("Cache-Control", "ETag", "Vary")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A status, a body (a mapping is sent as JSON, bytes as they are, None is no body) and headers of its own.
+    """A status, a body (a mapping is sent as JSON, bytes as they are, an iterator piece by piece, None is no body) and
+    headers of its own.
 
     `said` holds `usage`, `notices` and `eligibility` for the log and the counters, where the body itself does not.
     """
 
     status: int
-    body: Mapping[str, Any] | bytes | None
+    body: Mapping[str, Any] | bytes | Iterator[bytes] | None
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = JSON
     said: Mapping[str, Any] | None = None
@@ -85,6 +86,9 @@ def render(reply: Reply, every: Mapping[str, str]) -> flask.Response:
     if reply.body is None:
         del response.headers["Content-Type"]
         return response
-    response.set_data(reply.body if isinstance(reply.body, bytes) else encoded(reply.body))
+    if isinstance(reply.body, Iterator):
+        response.response = reply.body
+    else:
+        response.set_data(reply.body if isinstance(reply.body, bytes) else encoded(reply.body))
     response.content_type = reply.content_type
     return response

@@ -11,13 +11,14 @@ from urllib.parse import unquote, unquote_to_bytes
 from shared.edge.body import parse_object
 from shared.edge.call import Call
 from shared.edge.reply import Reply
+from shared.edge.stream import Stream
 from shared.errors import RequestError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 T = TypeVar("T")
-Handler = Callable[[Call, T], dict[str, Any] | Reply]
+Handler = Callable[[Call, T], "dict[str, Any] | Reply | Stream"]
 BodyReader = Callable[[bytes, str], dict[str, Any]]
 
 # Only at the very start: looked for anywhere, 200 kB of letters kept a processor for half a minute.
@@ -35,13 +36,15 @@ def json_object(body: bytes, content_type: str) -> dict[str, Any]:
 class Route(Generic[T]):
     """How one method of one path is answered.
 
-    `paid` routes are charged against the app's limits once the body is read, before the handler runs.
+    `paid` routes are charged against the app's limits once the body is read, before the handler runs; with
+    `charged_first` before the body is read, so that a request nobody can read costs as much as any other.
     `raw_body` hands the handler the body unparsed, as `call.raw`; else `reads` makes `call.body` of it from
     the bytes and the content type, and what it raises costs the caller nothing.
     """
 
     handler: Handler[T]
     paid: bool = False
+    charged_first: bool = False
     raw_body: bool = False
     reads: BodyReader = json_object
 

@@ -249,6 +249,19 @@ def test_lexical_asks_a_release_what_its_documents_say_people_ask(
     assert "15 documents" in next(iter(lexical.lines(report)))
 
 
+def test_lexical_asks_items_as_a_site_does(tmp_path: Path):
+    items = [
+        {"@type": "Recipe", "name": f"Crème {row}", "description": f"A pudding with {row} eggs, whisked."}
+        for row in range(40)
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    report = lexical.measure(Settings(), lexical.Plan(None, 10, 1, (), path))
+    assert (report["documents"], report["rows"]) == ("items of items.jsonl", 40)
+    assert {entry["found"] for entry in report["measured"]} == {1}
+    json.dumps(report)
+
+
 @pytest.mark.parametrize(
     ("expression", "share", "why"),
     [

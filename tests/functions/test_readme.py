@@ -32,7 +32,7 @@ def test_the_two_commands_are_targets_of_the_makefile():
 @pytest.mark.parametrize("command", [each for each in COMMANDS if "mine" not in each])
 def test_a_command_that_asks_the_demo_gets_an_answer(command: str, demo_gateway: Service):
     local = command.replace("http://127.0.0.1:8080", demo_gateway.url)
-    done = run(f"{local} --url {demo_gateway.url}" if "askbucket search" in command else local)
+    done = run(f"{local} --url {demo_gateway.url}" if "askbucket " in command else local)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert '"error"' not in done.stdout
@@ -45,6 +45,27 @@ def test_the_answer_shown_is_the_answer_given(demo_gateway: Service):
     # Scores may differ by a point between processors; the tables and their order do not.
     plain = [re.sub(r"^( *\d\.) +\d+", r"\1", text, flags=re.MULTILINE).strip() for text in (shown, given)]
     assert plain[0] == plain[1]
+
+
+def test_the_items_shown_are_the_items_found(demo_gateway: Service):
+    shown = next(block for block in BLOCKS if block.startswith("  + "))
+    [command] = [each for each in COMMANDS if "askbucket ask" in each]
+    given = run(f"{command} --url {demo_gateway.url}").stdout
+    # Candidates come in the order in which two threads are done with them, and scores are bands of a fitted value.
+    plain = [re.sub(r"^( *\d\.) +\d+", r"\1", text, flags=re.MULTILINE).splitlines() for text in (shown, given)]
+    assert sorted(plain[0]) == sorted(plain[1])
+    assert [line for line in plain[0] if "  + " not in line] == [line for line in plain[1] if "  + " not in line]
+
+
+def test_the_item_shown_becomes_a_release_of_a_site(tmp_path: Path):
+    [(name, text)] = re.findall(r"`mine/(\S+\.jsonl)`:\n\n```json\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text(text, encoding="utf-8")
+    [command] = [each for each in COMMANDS if "build items" in each]
+    done = run(command.replace("mine/cakes", f"{tmp_path}/mine/cakes").replace("$PWD/var", str(tmp_path / "var")))
+    assert done.returncode == 0, done.stderr
+    assert "1 items" in done.stdout
+    assert (tmp_path / "var" / "mine" / "recipes" / "current.json").exists()
 
 
 def test_the_two_files_shown_become_a_release_as_the_readme_says(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from cli.bench.peers.protocol import Clock, Message, Turn, own_memory, serve
@@ -16,11 +17,11 @@ def prepare(task: Message) -> tuple[Message, Turn]:
     import_s, before = clock.read(), own_memory()
     index = Lexical({role: Path(path) for role, path in task["paths"].items()}, task["rows"])
     open_s = clock.read()
-    weights = Weights(fields=tuple(task["weights"]), k1=task["k1"], b=task["b"])
+    weights = Weights(tuple(task["weights"]), task["k1"], task["b"], task["scaled"], task["filled_only"])
 
     def ask(tokens: list[str]) -> tuple[float, list[int]]:
         own = Clock()
-        scores = index.scores(weights, {token: idf(token, [index]) for token in tokens})
+        scores = index.scores(weights, {token: n * idf(token, [index]) for token, n in Counter(tokens).items()})
         best = top(scores, task["top"])
         best = best[scores[best] > 0]
         return own.read(), best.tolist()

@@ -1,1 +1,1 @@
-"""POST /mcp: what may be called (toolbox, sites), one message (jsonrpc), its route, and the library behind it (endpoint)."""
+"""POST /mcp: what may be called (toolbox, sites, site_toolbox), a message, its route, the library."""

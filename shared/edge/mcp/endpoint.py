@@ -159,9 +159,12 @@ async def _called(asked: Asked, name: str, arguments: Mapping[str, Any]) -> Json
 
 
 def _said(reply: object) -> Mapping[str, Any]:
-    """What the log and the counters read of a reply."""
+    """What the log and the counters read of a reply. A site's notices are sentences; its usage has the typed ones."""
     given = reply if isinstance(reply, Mapping) else {}
-    return {key: given[key] for key in ("usage", "notices", "eligibility") if key in given}
+    said = {key: given[key] for key in ("usage", "notices", "eligibility") if key in given}
+    if any(isinstance(each, str) for each in said.get("notices", ())):
+        said["notices"] = given.get("usage", {}).get("notices", ())
+    return said
 
 
 def _scope(asked: Asked, as_events: bool) -> Message:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from shared.edge.call import Call
-from shared.edge.cors import ANY_ORIGIN
+from shared.edge.cors import ANY_ORIGIN, MCP_HEADERS
 from shared.edge.mcp.jsonrpc import Malformed, read_message
 from shared.edge.mcp.toolbox import Toolbox
 from shared.edge.process import Hosted
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CORS = replace(
-    ANY_ORIGIN,
-    request_headers=(
-        *ANY_ORIGIN.request_headers,
-        "Accept", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id",
-    ),
-)  # fmt: skip
+CORS = replace(ANY_ORIGIN, request_headers=(*ANY_ORIGIN.request_headers, *MCP_HEADERS))
 
 _HERE = {"localhost", "127.0.0.1", "::1"}
 

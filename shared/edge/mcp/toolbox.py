@@ -67,7 +67,7 @@ class TablesToolbox:
         """Charged before its arguments are looked at, as POST /search is."""
         began = time.perf_counter()
         try:
-            async with _paying(call):
+            async with paying(call):
                 reply = await self._run(tool, arguments, call)
         except AskbucketError as error:
             outcome = "failed" if error.status >= 500 else "refused"
@@ -105,7 +105,7 @@ def text_block(text: str) -> Json:
 
 
 @asynccontextmanager
-async def _paying(call: Call) -> AsyncIterator[None]:
+async def paying(call: Call) -> AsyncIterator[None]:
     """`call.paying` without holding up the loop: counts may lie in a Redis that takes its time."""
     from anyio import CancelScope, to_thread
 

@@ -1,0 +1,71 @@
+"""A site's tools behind POST /mcp."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from shared.contracts.ask import AskRequest
+from shared.contracts.events import Event
+from shared.edge.call import Call
+from shared.edge.mcp.toolbox import BadArguments, Json, paying, text_block
+from shared.errors import QueryCancelled, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from shared.sites.site import Site
+
+Answer = Callable[[AskRequest, "Site"], AsyncIterator[Event]]
+
+# The pipeline ends itself at its deadline, with what it has; this much later it is cut off.
+_SLACK_S = 5.0
+
+
+class SiteToolbox:
+    """`ask` and `list_sites` of one open site, with the quota and the deadline of its /ask."""
+
+    def __init__(self, site: Site, answer: Answer, *, chooses: bool) -> None:
+        self._site = site
+        self._answer = answer
+        self._chooses = chooses
+
+    async def listed(self, call: Call) -> Sequence[Json]:
+        """As `Toolbox` says."""
+        from shared.sites.tools import listed
+
+        del call
+        return listed(self._site)
+
+    async def called(self, name: str, arguments: Mapping[str, Any], call: Call) -> Json | None:
+        """As `Toolbox` says. A call of `ask` is charged before its arguments are looked at, as /ask is."""
+        from shared.sites.tools import sites_reply
+
+        if name == "list_sites":
+            return _result(sites_reply(self._site, self._site.settings, chooses=self._chooses))
+        if name != "ask":
+            return None
+        async with paying(call):
+            return _result(await self._asked(arguments))
+
+    async def _asked(self, arguments: Mapping[str, Any]) -> Json:
+        from anyio import move_on_after, to_thread
+
+        from shared.sites.tools import drained, parse_call
+
+        settings = self._site.settings
+        try:
+            request = parse_call(arguments, settings)
+        except RequestError as error:
+            raise BadArguments(error.message) from error
+        made = await to_thread.run_sync(self._answer, request, self._site)
+        with move_on_after(settings.ask_timeout_s + _SLACK_S):
+            async with aclosing(cast("AsyncGenerator[Event, None]", made)) as events:
+                return await drained(request.query, events)
+        raise QueryCancelled(f"The question was stopped after {settings.ask_timeout_s:g} s")
+
+
+def _result(reply: Json) -> Json:
+    return {"content": [text_block(json.dumps(reply, ensure_ascii=False))], "structuredContent": reply}

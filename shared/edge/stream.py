@@ -1,0 +1,25 @@
+"""What a handler returns to have its answer sent while it comes about."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shared.contracts.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What a handler returns: `events` makes the pipeline and runs nothing yet.
+
+    The handler must have read all it needs of the request. `query` and `query_id` go into the envelope; `as_json`
+    sends all of it as one JSON object; `deadline_s` is the pipeline's own.
+    """
+
+    events: Callable[[], AsyncIterator[Event]]
+    query: str = ""
+    query_id: str = ""
+    as_json: bool = False
+    deadline_s: float = 280.0
