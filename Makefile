@@ -4,6 +4,7 @@ PYTHON ?= python3
 PORT ?= 8080
 BUCKET ?= file://$(CURDIR)/var/bucket
 LLM_PROVIDER ?= embedded
+SITES := recipes movies reviews trails homes
 
 VENV := .venv
 RUN := $(VENV)/bin
@@ -15,6 +16,9 @@ setup: $(VENV)/serving.done
 
 demo: setup
 	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket build tables --leaves demo --bucket $(BUCKET)
+	set -e; for site in $(SITES); do \
+	  LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket build items --site $$site --items demo/items/$$site.jsonl --bucket $(BUCKET); \
+	done
 	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket serve --bucket $(BUCKET) --port $(PORT)
 
 test: $(VENV)/dev.done lint

@@ -52,13 +52,13 @@ class AskbucketError(Exception):
         self,
         message: str,
         *,
-        detail: Mapping[str, Any] | None = None,
+        detail: Mapping[str, Any] | str | None = None,
         usage: Mapping[str, Any] | None = None,
         retry_after_s: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.detail = dict(detail or {})
+        self.detail = detail if isinstance(detail, str) else dict(detail or {})
         self.usage = usage
         self.retry_after_s = retry_after_s
 

@@ -215,6 +215,16 @@ class Settings:
     site_urls: str = _setting(
         "SITE_URLS", "", "Sites whose tools POST /mcp offers too: `<kind>=<URL of the site>`, comma-separated."
     )
+    site: str = _setting(
+        "SITE", "", "The kind of items that an ask_site function serves, `recipes` and so on: the catalog of that name."
+    )
+    cors_origins: str = _setting(
+        "ASKHUB_CORS_ORIGINS", "https://neuralweb.dev",
+        "Origins whose pages may ask a site, comma-separated; `*` is any, empty is none but its own.",
+    )  # fmt: skip
+    heartbeat_s: float = _setting(
+        "STREAM_HEARTBEAT", 10.0, "Silence of a stream after which a comment keeps proxies from cutting it."
+    )
     okf_namespace: str = _setting(
         "OKF_NAMESPACE", "https://github.com/GoogleCloudPlatform/knowledge-catalog/okf/ns#", "IRI of the `okf:` prefix."
     )
@@ -240,6 +250,32 @@ class Settings:
     )
     source_anchors: int = _setting("ARD_SOURCE_ANCHORS", 2, "Candidates of the first family shown with each other one.")
     min_rerank_score: int = _setting("ARD_MIN_RERANK_SCORE", 50, "Score (0-100) from which a result is eligible.")
+
+    ranking_model: str = _setting(
+        "OPENROUTER_RANKING_MODEL", "openai/gpt-oss-20b", "The chat model that ranks a site's items."
+    )
+    ranking_providers: str = _setting(
+        "OPENROUTER_RANKING_PROVIDERS", "coreweave;novita;groq",
+        "Providers of the default ranking model, in the order to try, semicolon-separated; empty leaves the choice.",
+    )  # fmt: skip
+    ranking_effort: str = _setting(
+        "OPENROUTER_RANKING_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model."
+    )
+    writing_effort: str = _setting(
+        "OPENROUTER_LLM_REASONING_EFFORT", "low", "How hard OPENROUTER_MODEL thinks when it rewrites or writes."
+    )
+    ask_bm25_count: int = _setting("ASKHUB_BM25_RANK_COUNT", 20, "Best keyword matches that are ranked.")
+    ask_vector_count: int = _setting("ASKHUB_VECTOR_RANK_COUNT", 20, "Best vector matches beside them.")
+    ranking_batches: int = _setting("ASKHUB_RANKING_BATCH_COUNT", 3, "Calls that share the candidates; 0: one each.")
+    ranking_batch_keep: int = _setting("ASKHUB_RANKING_BATCH_RETURN_COUNT", 3, "Most items that one call may keep.")
+    ranking_max_tokens: int = _setting("ASKHUB_RANKING_MAX_TOKENS", 800, "Room for a call's verdicts, in tokens.")
+    rewrite_timeout_s: float = _setting("ASKHUB_DECONTEXTUALIZE_TIMEOUT", 15.0, "Longest rewrite of a follow-up.")
+    fast_track: bool = _setting(
+        "ASKHUB_FAST_TRACK", True, "Rank a follow-up as typed while it is rewritten; 0 waits for the rewrite."
+    )
+    ask_timeout_s: float = _setting(
+        "ASKHUB_QUERY_TIMEOUT", 280.0, "Deadline of a site's answer, under the platform's own."
+    )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:

@@ -16,6 +16,7 @@ from wire import ROOT, Service, function, serving
 
 from shared.models.choice import Models
 from shared.settings import Settings
+from shared.sites.kinds import KINDS
 from shared.tables.tables import Tables, open_tables
 
 _MAY_BE_MISSING = "ASKBUCKET_TEST_DATA"
@@ -66,10 +67,21 @@ def gateway(tiny_bucket: str) -> Iterator[Service]:
         yield service
 
 
+def build_demo_site(bucket: str, kind: str) -> None:
+    """Build and publish a release of one of the demo's collections with the shipped command."""
+    from cli.main import main
+
+    items = str(ROOT / "demo" / "items" / f"{kind}.jsonl")
+    assert main(["build", "items", "--site", kind, "--items", items, "--bucket", bucket, "--embedder", "embedded"]) == 0
+
+
 @pytest.fixture(scope="session")
 def demo_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The URL of a bucket with the demo catalog, as `make demo` builds it. Read only."""
-    return build_tiny(tmp_path_factory.mktemp("demo-bucket"), ROOT / "demo")
+    """The URL of a bucket with the demo catalog and its five sites, as `make demo` builds them. Read only."""
+    url = build_tiny(tmp_path_factory.mktemp("demo-bucket"), ROOT / "demo")
+    for kind in KINDS:
+        build_demo_site(url, kind)
+    return url
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from anyio import CancelScope, create_task_group, to_thread
+from anyio import CancelScope, create_task_group
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
@@ -19,8 +18,7 @@ from shared.tables.merge import Scored
 from shared.tables.pool import Pool, Retrieved, spread, window
 from shared.tables.tables import Tables
 from shared.timed import timed
-
-T = TypeVar("T")
+from shared.work import work
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +164,3 @@ class _Call:
             skip = len(self.anchors)
             own = tuple(Verdict(v.index - skip, v.score) for v in self.judgement.verdicts if v.index >= skip)
             judged.take(self.group, Judgement(own, self.judgement.skipped))
-
-
-async def work(job: Callable[[], T]) -> T:
-    """Run what takes more than a moment off the event loop."""
-    return await to_thread.run_sync(job)

@@ -6,8 +6,7 @@ Written out by hand: importing pydantic and building its schema took 50 ms of ev
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from shared.contracts.tables import (
@@ -20,6 +19,7 @@ from shared.contracts.tables import (
     SearchQuery,
     SearchRequest,
 )
+from shared.contracts.text import normal
 from shared.errors import RequestError
 from shared.tables.filters import filter_of
 
@@ -28,8 +28,6 @@ T = TypeVar("T")
 _FEDERATION = ("auto", "referrals", "none")
 _QUESTION = ("query", "question", "q", "text")
 _PAGE_SIZE = ("pageSize", "limit", "k", "max_results")
-# No script puts more marks on one letter.
-_MOST_MARKS = 12
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -78,10 +76,10 @@ def parse_ask(*given: Mapping[str, Any]) -> SearchRequest:
 
 def clean_text(value: object, name: str) -> str:
     """A question in its one normal form: NFC, no control, zero-width or half characters, single spaces."""
-    words = _normal(value).split() if isinstance(value, str) else []
-    if not words:
+    text = normal(value) if isinstance(value, str) else ""
+    if not text:
         _refuse(f"{name} must be a non-empty string")
-    return " ".join(words)
+    return text
 
 
 def whole_number(value: object, name: str) -> int:
@@ -185,23 +183,6 @@ def names_of(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if len(value) > MAX_SOURCES:
         _refuse(f"{name} may hold at most {MAX_SOURCES} names, found {len(value)}")
     return tuple(dict.fromkeys(item.strip() for item in value))
-
-
-def _normal(text: str) -> str:
-    """NFC of what can be seen. Putting marks in order takes quadratic time, so no character keeps more than a few."""
-    return unicodedata.normalize("NFC", "".join(_seen(text)))
-
-
-def _seen(text: str) -> Iterator[str]:
-    """A control character separates words, a zero-width or half one is nothing at all."""
-    marks = 0
-    for character in text:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        category = unicodedata.category(character)
-        if category in {"Cc", "Zl", "Zp"}:
-            yield " "
-        elif category not in {"Cf", "Cs"} and marks <= _MOST_MARKS:
-            yield character
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -19,7 +19,7 @@ from shared.models.provider import MAX_QUESTION_CHARS, Judge, Question
 from shared.settings import Settings
 from shared.tables.candidates import candidates_of
 from shared.tables.coverage import lies_in
-from shared.tables.judge import Asked, judge_pool, work
+from shared.tables.judge import Asked, judge_pool
 from shared.tables.legs import Legs
 from shared.tables.merge import Scored, merge
 from shared.tables.places import found as places_in
@@ -30,6 +30,7 @@ from shared.tables.scope import Scope, scope_of
 from shared.tables.tables import Tables
 from shared.tables.wording import plain
 from shared.timed import timed
+from shared.work import work
 
 
 async def search(request: SearchRequest, tables: Tables, ledger: Ledger, base_url: str = "") -> dict[str, Any]:

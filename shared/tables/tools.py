@@ -18,13 +18,13 @@ from shared.contracts.tables import MAX_ASK_CHARS, MAX_PAGE_SIZE, MAX_SOURCES, O
 from shared.errors import NotFound, RequestError
 from shared.models.ledger import Ledger
 from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, variables
-from shared.tables.judge import work
 from shared.tables.registry.browse import entry_of
 from shared.tables.registry.wellknown import list_publishers
 from shared.tables.reply_text import as_text
 from shared.tables.request import names_of, parse_ask, whole_number
 from shared.tables.search import search
 from shared.tables.tables import Tables
+from shared.work import work
 
 Arguments = Mapping[str, Any]
 Reply = dict[str, Any]

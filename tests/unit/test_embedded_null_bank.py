@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from shared.models.ledger import Ledger
-from shared.models.null_bank import EVERYDAY_QUERIES, null_bank
+from shared.models.null_bank import EVERYDAY_QUERIES, null_bank, null_bank_of_items
 from shared.models.provider import TextKind
 
 
@@ -43,3 +43,11 @@ def test_a_large_catalog_is_read_in_blocks_to_the_last_row():
 
 def test_there_are_48_different_everyday_queries():
     assert len(set(EVERYDAY_QUERIES)) == len(EVERYDAY_QUERIES) == 48
+
+
+def test_of_items_the_bank_is_of_the_weighted_sum_over_their_fields():
+    names, texts = np.array([[1, 0], [0, 0]], dtype=np.float16), np.array([[0, 1], [1, 0]], dtype=np.float16)
+    bank = anyio.run(null_bank_of_items, Circle(), [names, texts], [1.0, 2.0])
+    angles = np.linspace(0, 1, len(EVERYDAY_QUERIES))
+    best = np.maximum(np.cos(angles) + 2 * np.sin(angles), 2 * np.cos(angles))
+    assert bank.median == pytest.approx(np.median(best), abs=1e-3)

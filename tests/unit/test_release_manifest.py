@@ -20,6 +20,7 @@ from wire import ROOT
 from shared.contracts.release import Family, Manifest, NullBank, Pointer, ReleaseFile
 from shared.contracts.strict import read
 from shared.errors import ReleaseCorrupt, ReleaseError, ReleaseIncompatible, SettingsError
+from shared.index.items import write_items
 from shared.index.lexical import LEXICAL_ROLES
 from shared.index.records import write_records
 from shared.release import manifest as manifests
@@ -219,6 +220,15 @@ def test_the_format_page_gives_the_tables_and_columns_that_are_written(tmp_path:
     with closing(sqlite3.connect(tmp_path / "records.db")) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in filter(lambda name: not name.startswith("sqlite_"), tables):
+            section = PAGE[PAGE.index(f"**{table}**") :].split("\n**")[0]
+            for column in db.execute(f"PRAGMA table_info({table})"):
+                assert f"`{column[1]}`" in section, f"{table}.{column[1]}"
+
+
+def test_the_format_page_gives_the_tables_and_columns_of_items_that_are_written(tmp_path: Path) -> None:
+    write_items(tmp_path / "records.db", [], [], [])
+    with closing(sqlite3.connect(tmp_path / "records.db")) as db:
+        for table in ("item", "fact", "word"):
             section = PAGE[PAGE.index(f"**{table}**") :].split("\n**")[0]
             for column in db.execute(f"PRAGMA table_info({table})"):
                 assert f"`{column[1]}`" in section, f"{table}.{column[1]}"
