@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +32,7 @@ from shared.models.provider import Embedder
 from shared.release import manifest as manifests
 from shared.release import reader
 from shared.settings import Settings
+from shared.version import VERSION
 
 INDEX_VERSION = 3
 """Raised whenever the same leaves would give other files: a rebuild is then not skipped."""
@@ -282,11 +282,7 @@ class _Build:
 
 def builder() -> str:
     """Who builds: the program's version and the version of what it writes."""
-    try:
-        program = version("askbucket")
-    except PackageNotFoundError:
-        program = "unknown"
-    return f"askbucket {program}, index {INDEX_VERSION}"
+    return f"askbucket {VERSION}, index {INDEX_VERSION}"
 
 
 def inputs_digest(collected: Collected, embedder: EmbedderSpec, extends: Sequence[str]) -> str:

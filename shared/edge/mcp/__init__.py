@@ -1,1 +1,1 @@
-"""POST /mcp: what may be called (toolbox, sites), one message (jsonrpc), its route, and the library behind it (endpoint)."""
+"""POST /mcp: what may be called (toolbox, sites), what a message is (jsonrpc), the route, the library (endpoint)."""
