@@ -40,7 +40,7 @@ MOST_COUNTS = 50_000
 REDIS_TIMEOUT_S = 0.2
 # How long a Redis that failed is left alone: an outage costs one request a second the timeout, not each of them.
 REDIS_PAUSE_S = 1.0
-# Leases to be given back that are remembered: older ones have run out by themselves, and a day's would not fit a script.
+# Leases to be given back that are remembered: older ones ran out by themselves, and a day of them fits no script.
 _MOST_OWED = 1_000
 # A lease outlives the longest request by this much; then its holder must have died.
 LEASE_SLACK_S = 10.0

@@ -15,7 +15,7 @@ import pytest
 from redis_server import Redis, redis_server
 
 from shared.edge import limits
-from shared.edge.limits import DAY_S, Gate, MemoryCounts, Policy, Window
+from shared.edge.limits import DAY_S, Gate, MemoryCounts, Policy, RedisCounts, Window
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
 

@@ -272,7 +272,9 @@ def test_a_gateway_that_is_gone_is_said(fake: OpenRouter):
         key_spend_usd(Settings(openrouter_api_key=KEY, openrouter_base_url="http://127.0.0.1:9"))
 
 
-@pytest.mark.parametrize("url", ["http://[::1", "http://a..b", "http://127.0.0.1:99999", "nowhere", "http://127.0.0.1/a b"])
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://a..b", "http://127.0.0.1:99999", "nowhere", "http://127.0.0.1/a b"]
+)
 def test_a_gateway_whose_address_is_none_is_said(url: str):
     with pytest.raises(ModelUnavailable, match="could not be reached"):
         key_spend_usd(Settings(openrouter_api_key=KEY, openrouter_base_url=url))
