@@ -101,6 +101,8 @@ def _run(gateway: Gateway, listener: socket.socket, load_in_worker: Callable[[ob
                 "limit_request_line": 0,
                 "limit_request_fields": MOST_HEADERS,
                 "limit_request_field_size": MOST_HEADER_BYTES,
+                # A client's own SCRIPT_NAME or PATH_INFO header is no word of a front end, from loopback neither.
+                "forwarder_headers": "",
                 "control_socket_disable": True,
                 "post_worker_init": load_in_worker,
             }

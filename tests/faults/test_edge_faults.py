@@ -56,6 +56,12 @@ def test_links_begin_with_the_name_that_the_client_called_us_by(gateway: Service
     assert gateway.get("/", {"Host": host}).json["endpoints"]["search"] == f"{shown}search"
 
 
+def test_a_clients_own_word_on_where_it_is_mounted_is_not_believed(gateway: Service) -> None:
+    for header in ("SCRIPT_NAME", "SCRIPT-NAME", "PATH_INFO"):
+        answer = gateway.get("/health", {header: "/elsewhere"})
+        assert (answer.status, answer.json["ok"]) == (200, True), header
+
+
 def test_health_answers_whatever_it_is_called(gateway: Service) -> None:
     assert gateway.get("/health", {"Host": "<script>"}).status == 200
 
