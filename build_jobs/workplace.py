@@ -8,8 +8,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from shared.version import VERSION
 
 _ABANDONED_S = 24 * 3600
 
@@ -22,10 +23,7 @@ def workplace(cache_dir: Path) -> Path:
 
 def program() -> str:
     """The program and its version."""
-    try:
-        return f"askbucket {version('askbucket')}"
-    except PackageNotFoundError:
-        return "askbucket unknown"
+    return f"askbucket {VERSION}"
 
 
 @contextmanager

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from build_jobs.run import BuildReport
     from shared.bucket.base import Bucket
 
+# Written out, like the functions in serve.py: a flag must not import what knows them. A test holds them together.
 FAMILIES = ("census", "datacommons", "sec-edgar", "treasury", "worldbank")
 
 Parsers = Any  # argparse gives its sub-parsers no public type

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
+import struct
 import threading
 from collections.abc import Callable
 
@@ -17,6 +19,9 @@ BACKLOG = 2048
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 8_190
 START_TIMEOUT_S = 600.0
+# A connection has these of its listener. Without them a client that sends half a header, or reads no reply, keeps
+# its thread for as long as it likes; 32 of those and nobody else is answered.
+_PATIENCE = struct.pack("ll", 10, 0)
 
 
 def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None]) -> None:
@@ -32,6 +37,7 @@ def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None
 
     def load_in_worker(_worker: object) -> None:
         os.close(refused_out)
+        _log_as_we_do()
         gateway.load()
         threading.Thread(target=watch_start, daemon=True).start()
 
@@ -54,11 +60,21 @@ def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None
         raise Unavailable(refusal)
 
 
+def _log_as_we_do() -> None:
+    """What the web server says of a broken connection goes through our handlers: its own write paths of the machine."""
+    server = logging.getLogger("gunicorn.error")
+    server.handlers.clear()
+    server.propagate = True
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket. Raises SettingsError where the address is taken or is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        made = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            made.setsockopt(socket.SOL_SOCKET, direction, _PATIENCE)
+        return made
     except OSError as error:
         raise SettingsError(f"--host {host} --port {port}: {error.strerror or error}") from error
 
@@ -85,6 +101,8 @@ def _run(gateway: Gateway, listener: socket.socket, load_in_worker: Callable[[ob
                 "limit_request_line": 0,
                 "limit_request_fields": MOST_HEADERS,
                 "limit_request_field_size": MOST_HEADER_BYTES,
+                # A client's own SCRIPT_NAME or PATH_INFO header is no word of a front end, from loopback neither.
+                "forwarder_headers": "",
                 "control_socket_disable": True,
                 "post_worker_init": load_in_worker,
             }

@@ -175,7 +175,9 @@ class Settings:
     )
 
     max_body_bytes: int = _setting("AGENT_FINDER_MAX_BODY", 65_536, "Largest request body; a larger one is a 413.")
-    body_timeout_s: float = _setting("BODY_TIMEOUT", 10.0, "How long a body may pause; then the request is a 400.")
+    body_timeout_s: float = _setting(
+        "BODY_TIMEOUT", 10.0, "How long a body may pause; all of it has six times as long. Then a 400."
+    )
     max_uri_bytes: int = _setting("MAX_URI_BYTES", 8_192, "Longest path and query string; a longer one is a 414.")
     trust_proxy: int = _setting(
         "TRUST_PROXY",

@@ -7,14 +7,17 @@ from typing import Literal
 
 from shared.contracts.strict import ruled
 
+# Beyond this JSON's numbers are not exact, and sums of them may be no JSON at all.
+_MOST = 2**53
+
 
 def _count() -> int:
-    number: int = ruled("0 or more", lambda count: count >= 0, default=0)
+    number: int = ruled("0 to 2^53", lambda count: 0 <= count <= _MOST, default=0)
     return number
 
 
 def _dollars() -> float:
-    number: float = ruled("0 or more", lambda usd: 0 <= usd < float("inf"), default=0.0)
+    number: float = ruled("0 to 2^53", lambda usd: 0 <= usd <= _MOST, default=0.0)
     return number
 
 

@@ -18,6 +18,7 @@ import flask
 from werkzeug.exceptions import ClientDisconnected
 
 from shared.edge import log
+from shared.edge.address import base_url_of, self_url_of
 from shared.edge.body import patience, read_body
 from shared.edge.call import Call, Query
 from shared.edge.client import client_of
@@ -71,6 +72,7 @@ class App(Generic[T]):
         self._routes = RouteTable(routes)
         self._describe = describe
         self._settings = settings
+        self._self_url = self_url_of(settings.self_url)
         self._counted = counted
         self._counters = Counters()
         self._gate = Gate(policy or Policy.of_tables(settings), settings)
@@ -250,7 +252,7 @@ class App(Generic[T]):
         return Call(
             query=query,
             body=route.reads(raw, request.headers.get("Content-Type", "")) if parsed else {},
-            base_url=self._settings.self_url or request.host_url,
+            base_url=self._self_url or base_url_of(request.environ),
             request_id=exchange.request_id,
             headers={name.lower(): value for name, value in request.headers},
             client=exchange.client,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from socket import socket
+from socket import SHUT_RD, socket
 from typing import IO, Any
 
 from shared.errors import PayloadTooLarge, RequestError
@@ -15,6 +16,9 @@ CHUNK_BYTES = 65_536
 
 # A client that is still sending reads no reply: draining this much lets an honest mistake see its 413.
 DRAIN_BYTES = 1_048_576
+
+# How many pauses a whole body may take: a line of 1 KB/s brings the largest in that.
+_PAUSES = 6
 
 
 def read_body(stream: IO[bytes], declared_bytes: int | None, limit_bytes: int) -> bytes:
@@ -30,20 +34,37 @@ def read_body(stream: IO[bytes], declared_bytes: int | None, limit_bytes: int) -
 
 
 @contextmanager
-def patience(connection: socket | None, seconds: float) -> Iterator[None]:
-    """Wait no longer than this for the next piece of a body, where the server shows us its socket.
+def patience(connection: socket | None, pause_s: float) -> Iterator[None]:
+    """Wait no longer than this for the next piece of a body, and six times as long for all of it.
 
-    Without it a client that sends half a body and then nothing holds a thread for as long as it likes.
+    Without the first a client that sends half a body and then nothing holds a thread for as long as it likes;
+    without the second, one that sends a byte now and then does. Where the server shows us its socket.
     """
     if connection is None:
         yield
         return
     before = connection.gettimeout()
-    connection.settimeout(seconds)
+    connection.settimeout(min(pause_s, threading.TIMEOUT_MAX))
+    late = _after(min(_PAUSES * pause_s, threading.TIMEOUT_MAX), connection)
     try:
         yield
     finally:
+        late.cancel()
         connection.settimeout(before)
+
+
+def _after(seconds: float, connection: socket) -> threading.Timer:
+    """Stop reading then: a read under way ends as if the client had sent no more, and the reply can still be sent."""
+    late = threading.Timer(seconds, _stop_reading, [connection])
+    late.daemon = True
+    with suppress(RuntimeError):  # no thread to be had now: the pauses are still bounded
+        late.start()
+    return late
+
+
+def _stop_reading(connection: socket) -> None:
+    with suppress(OSError):  # the client left in the same moment
+        connection.shutdown(SHUT_RD)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

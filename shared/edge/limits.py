@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
@@ -39,6 +40,8 @@ MOST_COUNTS = 50_000
 REDIS_TIMEOUT_S = 0.2
 # How long a Redis that failed is left alone: an outage costs one request a second the timeout, not each of them.
 REDIS_PAUSE_S = 1.0
+# Leases to be given back that are remembered: older ones ran out by themselves, and a day of them fits no script.
+_MOST_OWED = 1_000
 # A lease outlives the longest request by this much; then its holder must have died.
 LEASE_SLACK_S = 10.0
 
@@ -209,12 +212,11 @@ class RedisCounts:
     """Counts that all instances share."""
 
     def __init__(self, url: str) -> None:
-        if not url.startswith(_SCHEMES):
-            raise SettingsError(f"RATE_LIMIT_STORAGE_URL must begin with one of {', '.join(_SCHEMES)}")
+        _check(url)
         self._url = url
         self._lock = threading.Lock()
         self._made: RedisStorage | None = None
-        self._owed: set[str] = set()
+        self._owed: dict[str, None] = {}
         self._left_alone_until = 0.0
         self._failing = False
 
@@ -245,12 +247,15 @@ class RedisCounts:
     def _owes(self, *leases: str) -> list[str]:
         """All leases to be given back, with these."""
         with self._lock:
-            self._owed.update(leases)
+            self._owed.update(dict.fromkeys(leases))
+            for oldest in list(self._owed)[:-_MOST_OWED]:
+                del self._owed[oldest]
             return list(self._owed)
 
     def _paid(self, leases: Iterable[str]) -> None:
         with self._lock:
-            self._owed.difference_update(leases)
+            for lease in leases:
+                self._owed.pop(lease, None)
 
     @property
     def _is_left_alone(self) -> bool:
@@ -282,6 +287,20 @@ class RedisCounts:
             if self._made is None:
                 self._made = _connect(self._url)
             return self._made
+
+
+def _check(url: str) -> None:
+    """Refuse what no client could connect to. Raises SettingsError, which does not show it: a password may be in it."""
+    if not url.startswith(_SCHEMES):
+        raise SettingsError(f"RATE_LIMIT_STORAGE_URL must begin with one of {', '.join(_SCHEMES)}")
+    try:
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")
+        fits = parts.port != 0 and not parts.query  # an option that the client does not know would fail each request
+    except ValueError:
+        fits = False
+    if not fits:
+        raise SettingsError("RATE_LIMIT_STORAGE_URL must be redis://[user:password@]host[:port][/database] and no more")
 
 
 def _connect(url: str) -> RedisStorage:

@@ -85,8 +85,9 @@ class _Block:
     @classmethod
     def of(cls, first: int, lengths: str, data: bytes) -> _Block:
         """From a line of the table. Raises ReleaseIncompatible where it does not hold what it says."""
-        block = cls(_lengths(lengths), _unpacked(data))
-        if sum(length or 0 for length in block.lengths) != len(block.data):
+        said = _lengths(lengths)
+        block = cls(said, _unpacked(data, sum(length or 0 for length in said)))
+        if sum(length or 0 for length in said) != len(block.data):
             raise ReleaseIncompatible(f"documents: block {first} does not hold what it says")
         return block
 
@@ -130,8 +131,9 @@ def _lengths(text: str) -> list[int | None]:
     return lengths
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpacked(data: bytes, size: int) -> bytes:
+    """As much of a block as it says it holds, and one byte more: a small one could unpack to more than memory has."""
     try:
-        return zlib.decompress(data)
+        return zlib.decompressobj().decompress(data, size + 1)
     except zlib.error as error:
         raise ReleaseIncompatible(f"documents: expected compressed blocks, found {error}") from error

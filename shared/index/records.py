@@ -43,6 +43,14 @@ CREATE INDEX leaf_by_code ON leaf (code);
 _LEAF_COLUMNS = tuple(field.name for field in fields(Leaf))
 _LEAVES = f"SELECT row, {', '.join(_LEAF_COLUMNS)} FROM leaf WHERE row IN ({{}})"  # noqa: S608 - names of our own
 _QUERIES, _TAGS, _FRONT_MATTER = (1 + _LEAF_COLUMNS.index(name) for name in ("queries", "tags", "front_matter"))
+# What is read while serving: a release without one of these is refused when it is opened, not at its first hit.
+_READ = (
+    f"SELECT row, {', '.join(_LEAF_COLUMNS)} FROM leaf",  # noqa: S608 - names of our own
+    "SELECT directory, family, publisher, urn, path, front_matter, body FROM source",
+    "SELECT tag, row FROM tag",
+    "SELECT variable, row, places, levels, days FROM variable",
+    "SELECT population_type, measured_property, stat_type, dimensions, variable, title, documents FROM quantity",
+)
 OrderColumn = Literal["title", "urn", "publisher"]
 
 
@@ -75,7 +83,12 @@ class Records:
         self._db = Database(path, "a table release")
 
     def check(self, rows: int) -> None:
-        """Compare the number of rows with the manifest's. Raises ReleaseIncompatible."""
+        """Look for every table and column, and compare the number of rows with the manifest's.
+
+        Raises ReleaseIncompatible.
+        """
+        for statement in _READ:
+            self._db.all(f"{statement} LIMIT 0")
         found = self._db.one("SELECT count(*), coalesce(max(row), -1) FROM leaf")
         if found != (rows, rows - 1):
             raise ReleaseIncompatible(f"records: expected rows 0 to {rows - 1}, found {found[0]} up to row {found[1]}")

@@ -42,7 +42,7 @@ def _get(settings: Settings, path: str, timeout_s: float) -> dict[str, Any]:
         status, content = _answer(settings, path, time.monotonic() + timeout_s)
     except TimeoutError as error:
         raise ModelUnavailable("The model gateway did not answer in time") from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:  # a ValueError where the address is none
         raise ModelUnavailable("The model gateway could not be reached, or broke off") from error
     if status in (401, 403):
         raise ModelUnavailable(f"The model gateway refuses the key (HTTP {status}); set another OPENROUTER_API_KEY")

@@ -62,7 +62,7 @@ def reply(outcome: Outcome, tables: Tables, ledger: Ledger, base_url: str) -> di
 def _envelope(
     outcome: Outcome, found: Mapping[int, Hit], tables: Tables, ledger: Ledger, base_url: str
 ) -> dict[str, Any]:
-    registry = tables.settings.self_url or base_url
+    registry = base_url or tables.settings.self_url
     results = [
         {**tables.entry(found[candidate.row]), **_scores(candidate, score, outcome), "source": registry}
         for candidate, score in outcome.hits

@@ -117,6 +117,7 @@ def retrieve(
     rows = np.arange(tables.rows) if scope.rows is None else scope.rows
     cosines = legs.cosines(queries, scope.rows)
     keywords = legs.keyword_scores(keyword_texts(question, settings.strip_places), scope.rows)
+    # A chat model pays for what it reads; where nobody judges, nothing deeper than the slice is shown either.
     reads = legs.judge is None or legs.judge.wants_groups
     with timed("select"):
         found = Retrieved.of(rows, cosines, keywords).without(not_cosines(cosines))

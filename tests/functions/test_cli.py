@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from wire import Service, free_port
 
+from build_jobs.leaves import generate
+from cli import gateway as gateway_of
+from cli import jobs
 from cli.main import main
 
 
@@ -75,3 +78,12 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
         main([verb, "--help"])
     assert ended.value.code == 0
     assert verb in capsys.readouterr().out
+
+
+def test_the_names_that_help_writes_out_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb, names in (("leaves", generate.FAMILIES), ("serve", gateway_of.FUNCTIONS)):
+        with pytest.raises(SystemExit):
+            main([verb, "--help"])
+        shown = " ".join(capsys.readouterr().out.split())
+        assert [name for name in names if f" {name}" not in shown] == []
+    assert set(jobs.FAMILIES) == set(generate.FAMILIES)

@@ -94,6 +94,10 @@ TOOLS_LISTED = {"result": {"tools": [7, {"name": "ask", "inputSchema": {"type": 
         (200, b'{"result": {"content": "none"}}'),
         (200, b'{"error": {"code": -32603, "message": "inside"}}'),
         (503, b'{"error": "Service is starting", "code": "starting"}'),
+        (200, b"[" * 100_000),
+        (200, b'{"result": {"content": [{"type": "text", "text": "' + b"a" * 5_000_000 + b'"}]}}'),
+        (200, b'{"result": {"content": [{"type": "text", "text": "\\ud800"}]}}'),
+        (200, b'{"result": {"content": [], "structuredContent": {"a": NaN}}}'),
     ],
 )
 def test_a_site_that_answers_nonsense_is_an_error_of_its_own_tools(
@@ -115,8 +119,9 @@ def test_a_site_that_answers_nonsense_is_an_error_of_its_own_tools(
 
 @pytest.mark.parametrize(
     "wrong",
-    ["recipes", "recipes=", "recipes=ftp://example.org", "Recipes=http://a", "a_b=http://a", "a=http://a,a=http://b"],
-)
+    ["recipes", "recipes=", "recipes=ftp://example.org", "Recipes=http://a", "a_b=http://a", "a=http://a,a=http://b", "a=http://[::1",
+     "a=http://", "a=http://b:99999", "a=http://b c", "a=http://b..c"],
+)  # fmt: skip
 def test_a_setting_that_names_no_site_is_refused_at_start(wrong: str) -> None:
     with pytest.raises(SettingsError, match="SITE_URLS"):
         site_urls(Settings(site_urls=wrong))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+import tracemalloc
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -77,6 +79,20 @@ def test_a_block_that_is_not_what_it_says_is_refused(tmp_path: Path, change: str
         db.commit()
     with pytest.raises(ReleaseIncompatible, match=found):
         stored.read(1)
+
+
+def test_a_block_that_would_unpack_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    stored = written(tmp_path, [b"a", b"b"])
+    bomb = zlib.compress(b"x" * 50_000_000, 9)
+    with closing(sqlite3.connect(tmp_path / "documents.db")) as db:
+        db.execute("UPDATE block SET data = ?", (bomb,))
+        db.commit()
+    tracemalloc.start()
+    with pytest.raises(ReleaseIncompatible, match="does not hold what it says"):
+        stored.read(1)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1_000_000
 
 
 def test_a_file_that_is_no_database_is_refused_by_name(tmp_path: Path) -> None:

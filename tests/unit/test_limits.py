@@ -15,7 +15,7 @@ import pytest
 from redis_server import Redis, redis_server
 
 from shared.edge import limits
-from shared.edge.limits import DAY_S, Gate, MemoryCounts, Policy, Window
+from shared.edge.limits import DAY_S, Gate, MemoryCounts, Policy, RedisCounts, Window
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
 
@@ -255,9 +255,17 @@ def test_a_redis_that_was_never_there_lets_requests_through(clock: Clock) -> Non
     assert passed(gate(DAY, concurrent=1, clock=clock, url="redis://127.0.0.1:1/0"), 5) == 5
 
 
-def test_an_address_that_is_no_redis_stops_the_function_when_it_is_made() -> None:
-    with pytest.raises(SettingsError, match="RATE_LIMIT_STORAGE_URL"):
-        gate(url="http://127.0.0.1")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "http://127.0.0.1", "redis://[bad", "redis://127.0.0.1:abc", "redis://127.0.0.1:99999", "redis://a..b",
+        "redis://:hidden@127.0.0.1/0?unheard_of=1", "redis://127.0.0.1/0?socket_timeout=soon",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_no_redis_stops_the_function_when_it_is_made(wrong: str) -> None:
+    with pytest.raises(SettingsError, match="RATE_LIMIT_STORAGE_URL") as refused:
+        gate(url=wrong)
+    assert "hidden" not in refused.value.message
 
 
 def test_threads_that_hold_places_at_once_are_never_more_than_the_places(url: str, clock: Clock) -> None:
@@ -291,3 +299,11 @@ def until(condition: object, timeout_s: float = 20.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_a_redis_that_stays_away_is_owed_no_more_leases_than_one_script_gives_back() -> None:
+    counts = RedisCounts("redis://127.0.0.1:1/0")
+    for number in range(1_200):
+        counts._owes(f"lease-{number}")
+    assert counts._owes()[0] == "lease-200"
+    assert len(counts._owes()) == 1_000

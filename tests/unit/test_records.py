@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from contextlib import closing
 
@@ -148,3 +149,16 @@ def test_readers_in_many_threads_share_few_connections(write):
         thread.join()
     assert wrong == []
     assert len(records._db._idle) <= 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["DROP TABLE variable", "ALTER TABLE leaf DROP COLUMN unreadable", "ALTER TABLE source RENAME COLUMN body TO text"],
+)
+def test_R04_a_release_of_another_shape_is_refused_when_it_is_opened(write, change):
+    records = write(leaf("a"))
+    with closing(sqlite3.connect(records._db._path)) as db:
+        db.execute(change)
+        db.commit()
+    with pytest.raises(ReleaseIncompatible, match="records: expected the tables of a table release"):
+        records.check(1)

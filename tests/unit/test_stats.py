@@ -272,6 +272,14 @@ def test_a_gateway_that_is_gone_is_said(fake: OpenRouter):
         key_spend_usd(Settings(openrouter_api_key=KEY, openrouter_base_url="http://127.0.0.1:9"))
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[::1", "http://a..b", "http://127.0.0.1:99999", "nowhere", "http://127.0.0.1/a b"]
+)
+def test_a_gateway_whose_address_is_none_is_said(url: str):
+    with pytest.raises(ModelUnavailable, match="could not be reached"):
+        key_spend_usd(Settings(openrouter_api_key=KEY, openrouter_base_url=url))
+
+
 @pytest.mark.parametrize("drips", [False, True])
 def test_a_gateway_that_is_silent_or_drips_is_waited_for_no_longer_than_said(drips: bool):
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -8,20 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from shared.edge.body import decode_json
 from shared.edge.call import Call
 from shared.edge.mcp.jsonrpc import INVALID_PARAMS
 from shared.edge.mcp.toolbox import BadArguments, Json
-from shared.errors import SettingsError, SiteUnavailable
+from shared.errors import RequestError, SettingsError, SiteUnavailable
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from ssl import SSLContext
+
+    from httpx import Response
 
 # A site that is slow to say what it has must not keep a client from the tables; a call may take its time.
 _LIST_TIMEOUT_S = 3.0
 _LISTED_S = 300.0
 # One that is away is asked again sooner, but not by every client in turn.
 _AWAY_S = 30.0
+_MOST_BYTES = 4_000_000
 _HEADERS = {"Accept": "application/json", "MCP-Protocol-Version": "2025-11-25"}
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 
@@ -31,10 +35,20 @@ def site_urls(settings: Settings) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in filter(None, (part.strip() for part in settings.site_urls.split(","))):
         kind, _, url = item.partition("=")
-        if not _KIND.fullmatch(kind) or urlsplit(url).scheme not in ("http", "https") or kind in found:
+        if not _KIND.fullmatch(kind) or not _is_address(url) or kind in found:
             raise SettingsError(f"SITE_URLS has {item!r}: expected <kind>=<http or https URL>, each kind once")
         found[kind] = url if url.rstrip("/").endswith("/mcp") else f"{url.rstrip('/')}/mcp"
     return found
+
+
+def _is_address(url: str) -> bool:
+    """Whether a request could be sent to it."""
+    try:
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in url
+    except ValueError:
+        return False
 
 
 class Sites:
@@ -90,8 +104,10 @@ class Sites:
         client = httpx.AsyncClient(verify=await self._context(), timeout=self._timeout_s, trust_env=False)
         try:
             with anyio.fail_after(timeout_s or self._timeout_s):  # httpx would wait as long for each piece
-                async with client:
-                    answer = (await client.post(self._urls[kind], json=message, headers=headers)).json()
+                async with client, client.stream("POST", self._urls[kind], json=message, headers=headers) as response:
+                    answer = decode_json(await _content(response))
+        except RequestError as error:
+            raise _away(kind, "no JSON") from error
         except (httpx.HTTPError, ValueError, TimeoutError) as error:
             raise _away(kind, type(error).__name__) from error
         return _result(kind, answer)
@@ -104,6 +120,16 @@ class Sites:
         if self._tls is None:
             self._tls = await to_thread.run_sync(lambda: httpx.create_ssl_context(trust_env=False))
         return self._tls
+
+
+async def _content(response: Response) -> bytes:
+    """A reply's body. Raises ValueError where it has no end in sight: it is held in memory whole."""
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > _MOST_BYTES:
+            raise ValueError("too large")
+    return bytes(content)
 
 
 def _result(kind: str, answer: object) -> Json:
