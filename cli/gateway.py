@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shared.edge.app import App
-from shared.edge.hosting import Engine, Searched, bucket_of, engine, host_searched, site_engine
+from shared.edge.hosting import Engine, bucket_of, engine, site_engine
+from shared.edge.hosting_tables import Searched, host_searched
 from shared.edge.stats.recorder import Recorder
 from shared.errors import ObjectMissing, SettingsError
 from shared.release.manifest import pointer_key

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.edge.app import App
-from shared.edge.hosting import Searched, host_searched
+from shared.edge.hosting_tables import Searched, host_searched
 from shared.edge.limits import Policy
 from shared.edge.mcp.sites import Sites, site_urls
 from shared.edge.mcp.tool_route import CORS, tool_route

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.edge.app import App
 from shared.edge.call import Call
-from shared.edge.hosting import host
+from shared.edge.hosting_tables import host
 from shared.edge.reply import TEXT, Reply, failure
 from shared.edge.route import Routes
 from shared.errors import NotFound, RequestError

@@ -8,7 +8,7 @@ from shared.contracts.tables import SearchRequest
 from shared.edge.app import App
 from shared.edge.call import Call
 from shared.edge.deadline import run_within
-from shared.edge.hosting import Searched, host_searched
+from shared.edge.hosting_tables import Searched, host_searched
 from shared.edge.media_types import read_question, wants_text
 from shared.edge.reply import TEXT, Reply
 from shared.edge.route import Route

@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.edge.app import App
 from shared.edge.call import Call
-from shared.edge.hosting import host_tables
+from shared.edge.hosting_tables import host_tables
 from shared.settings import Settings
 from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, variables
 from shared.tables.tables import Tables

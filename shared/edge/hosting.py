@@ -1,19 +1,19 @@
-"""Releases as a function holds them: loaded after the fork, swapped when a new one is published."""
+"""Releases as a function holds them: loaded after the fork, swapped when a new one is published; and sites so held.
+
+Tables are held in shared/edge/hosting_tables.py: a site that imported theirs would start 24 ms later.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.edge.memory import memory_allows
 from shared.edge.process import Hosted, ProcessLoop
 from shared.errors import SettingsError
 from shared.settings import Settings
-from shared.tables.catalogs import mounts
-from shared.tables.tables import Tables, open_tables
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -40,18 +40,6 @@ def engine(settings: Settings) -> Engine:
     return Engine(Models(settings), ProcessLoop())
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """Tables to be searched and the models they are searched with: one for all functions of a process that search."""
-
-    hosted: Hosted[Tables]
-    models: Models
-
-    def describe(self, tables: Tables) -> dict[str, Any]:
-        """What /health shows of them."""
-        return {**tables.describe(), "models": self.models.describe()}
-
-
 class Mounted(Protocol):
     """What is opened from the mounted catalogs, can be out of date, and takes memory."""
 
@@ -63,24 +51,10 @@ class Mounted(Protocol):
     def bytes(self) -> int: ...
 
 
-def host_tables(settings: Settings) -> Hosted[Tables]:
-    """The mounted catalogs for exact lookups. Starts nothing; raises SettingsError where settings are wrong."""
-    return host(partial(open_tables, settings, None), settings)
-
-
-def host_searched(settings: Settings, shared: Engine | None = None) -> Searched:
-    """The mounted catalogs to be searched, with this engine or one of their own.
-
-    Starts nothing; raises SettingsError where settings are wrong.
-    """
-    own = shared or engine(settings)
-    return Searched(host(_searcher(own, settings), settings, own.loop), own.models)
-
-
 def host_site(settings: Settings, kind: Kind, shared: Engine) -> Hosted[Site]:
     """A site's current release, to be asked with this engine. Starts nothing; raises SettingsError without a bucket."""
     bucket_of(settings)
-    return _hosted(_asker(shared, settings, kind), settings, shared.loop)
+    return hosted_by(_asker(shared, settings, kind), settings, shared.loop)
 
 
 def site_engine(settings: Settings) -> Engine:
@@ -90,12 +64,6 @@ def site_engine(settings: Settings) -> Engine:
     return Engine(Models(settings, may_lack_a_key=True), ProcessLoop())
 
 
-def host(open_: Callable[[Progress], M], settings: Settings, loop: ProcessLoop | None = None) -> Hosted[M]:
-    """What `open_` makes of the mounted catalogs. Starts nothing; raises SettingsError where settings are wrong."""
-    mounts(settings)
-    return _hosted(open_, settings, loop)
-
-
 def bucket_of(settings: Settings) -> Bucket:
     """The bucket that BUCKET_URL names. Raises SettingsError."""
     if not settings.bucket_url:
@@ -103,8 +71,10 @@ def bucket_of(settings: Settings) -> Bucket:
     return open_bucket(settings.bucket_url, settings)
 
 
-def _hosted(open_: Callable[[Progress], M], settings: Settings, loop: ProcessLoop | None) -> Hosted[M]:
-    """A second release is opened beside the first only where memory has room for its files, since a cache on
+def hosted_by(open_: Callable[[Progress], M], settings: Settings, loop: ProcessLoop | None) -> Hosted[M]:
+    """What `open_` makes of the current release, and then of each newer one.
+
+    A second release is opened beside the first only where memory has room for its files, since a cache on
     Cloud Run's /tmp is memory; until then /health says `release_pending`.
     """
 
@@ -121,20 +91,6 @@ def _hosted(open_: Callable[[Progress], M], settings: Settings, loop: ProcessLoo
         fits=fits,
     )
     return hosted
-
-
-def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables]:
-    """Opens tables to be searched, in the order that has them soonest."""
-
-    def opener(progress: Progress) -> Tables:
-        engine.models.begin()
-        # A thread reads the model's weights, 0.1 s without the interpreter's lock; meanwhile comes what needs it.
-        import shared.tables.search  # noqa: F401
-
-        _ = engine.loop.portal
-        return open_tables(settings, engine.models, progress)
-
-    return opener
 
 
 def _asker(engine: Engine, settings: Settings, kind: Kind) -> Callable[[Progress], Site]:
