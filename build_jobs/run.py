@@ -18,7 +18,7 @@ from build_jobs.collect import Collected, CollectReport, collect
 from build_jobs.embed import Checkpoints, Embedded, Float16, Known, check_sample, embed_leaves, signatures_of
 from build_jobs.index import families_of, write_index
 from build_jobs.progress import Progress, Told, silent
-from build_jobs.publish import current_manifest, publish
+from build_jobs.publish import check_writable, current_manifest, naming, publish
 from build_jobs.verify import sample_rows, verify, verify_documents
 from shared.bucket.base import open_bucket
 from shared.contracts.release import FORMAT_VERSION, Manifest, NullBank
@@ -31,6 +31,7 @@ from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
 from shared.release import reader
+from shared.release.cache import cache_failures, private_folder
 from shared.settings import Settings
 from shared.version import VERSION
 
@@ -151,7 +152,8 @@ class _Build:
             collected = collect(self._roots, self._told)
             digest = inputs_digest(collected, self._spec, self._extends)
         self._told(Progress("collect", len(collected.leaves), len(collected.leaves)))
-        current = current_manifest(self._bucket, self._catalog)
+        with naming(self._bucket, "read"):
+            current = current_manifest(self._bucket, self._catalog)
         report = self._report(collected, digest, current[0] if current else None)
         if current and current[1].inputs_digest == digest and current[1].embedder == self._spec and not force:
             report.status = "unchanged"
@@ -182,7 +184,8 @@ class _Build:
         report.embedded = len(signatures) - report.reused
 
     async def _publish(self, collected: Collected, digest: str, report: BuildReport, force: bool) -> None:
-        with _staging(self._work()) as folder:
+        with cache_failures(), _staging(self._work()) as folder:
+            check_writable(self._bucket, self._catalog)
             checkpoints = Checkpoints(self._work() / "vectors", self._embedder.dimension)
             embedded = await self._embed(collected, checkpoints, report)
             files = self._index(folder, collected, embedded)
@@ -202,8 +205,7 @@ class _Build:
         report.status = "published"
 
     def _work(self) -> Path:
-        self._cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._cache_dir / "build"
+        return private_folder(self._cache_dir) / "build"
 
     async def _embed(self, collected: Collected, checkpoints: Checkpoints, report: BuildReport) -> Embedded:
         with self._clock.stage("embed"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -11,6 +12,10 @@ from typing import Any
 from shared.errors import AskbucketError, RequestError, Unavailable
 
 TIMEOUT_S = 120
+START = (
+    "start a service with `make demo` or `askbucket serve --bucket URL`, name another one with --url,"
+    " or read a release without one with --bucket"
+)
 
 
 def post(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,15 +31,18 @@ def get(url: str) -> dict[str, Any]:
 def _send(url: str, data: bytes | None) -> dict[str, Any]:
     if not url.startswith(("http://", "https://")):
         raise RequestError(f"{url}: expected http://… or https://…")
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 - checked above
     try:
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310 - checked above
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as reply:  # noqa: S310 - checked above
             return _object(reply.read())
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(error.code, error.read()) from None
-    except OSError as error:
-        raise Unavailable(f"No answer from {url} ({error}); `askbucket serve --bucket URL` starts a service") from None
+    except (ValueError, http.client.InvalidURL) as error:
+        raise RequestError(f"{url}: expected a URL with a host that can be asked ({error})") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else str(error).strip()
+        raise Unavailable(f"No answer from {url} ({reason}); {START}") from None
 
 
 def _refusal(status: int, body: bytes) -> AskbucketError:

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
     import logging
 
     from cli.gateway import FUNCTIONS, gateway
-    from cli.options import settings_of
+    from cli.options import advised, settings_of
     from cli.servers import serve
     from shared.edge import log
     from shared.settings import secrets_of
@@ -33,7 +33,13 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     log.to_stderr(logging.INFO if args.log else logging.ERROR, secrets_of(settings))
     only = args.only.split(",") if args.only else FUNCTIONS
-    serve(gateway(settings, only), args.host, args.port, lambda url: announce(url, args.json))
+    serve(
+        gateway(settings, only),
+        args.host,
+        args.port,
+        lambda url: announce(url, args.json),
+        lambda error: advised(error, settings),
+    )
 
 
 def announce(url: str, as_json: bool) -> None:

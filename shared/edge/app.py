@@ -160,7 +160,7 @@ class App(Generic[T]):
             return Found(path, {"GET": Route(_health_is_the_apps_own)}, {})
         found = self._routes.find(environ)
         if found is None:
-            raise NotFound("No such route")
+            raise NotFound("No such route: see /openapi.json")
         return found
 
     def _handle(self, found: Found[T], request: flask.Request, exchange: Exchange) -> Reply:

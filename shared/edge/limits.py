@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
+from shared.words import counted
 
 if TYPE_CHECKING:
     from limits.storage import RedisStorage
@@ -115,7 +116,8 @@ class Gate:
         lease = os.urandom(8).hex()
         place = self._counts.acquire(self._policy, lease) if self._policy.concurrent else "uncounted"
         if place == "none":
-            raise Busy(f"{self._policy.concurrent} requests are being answered already", retry_after_s=1)
+            answered = counted(self._policy.concurrent, "request is", "requests are")
+            raise Busy(f"{answered} being answered already", retry_after_s=1)
         try:
             self._charge(client, headers)
             yield
@@ -328,8 +330,9 @@ def _leases(policy: Policy) -> str:
 
 def _used_up(window: Window, seconds: int) -> QuotaExceeded:
     whose = "of all callers together" if window.of_all else "of this address"
+    are = "is" if window.limit == 1 else "are"
     return QuotaExceeded(
-        f"The {window.limit} requests a {window.name} {whose} are used up",
+        f"The {counted(window.limit, 'request')} a {window.name} {whose} {are} used up",
         detail={"window": window.name, "limit": window.limit},
         retry_after_s=seconds,
     )

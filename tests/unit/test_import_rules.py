@@ -14,12 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("shared", "functions", "build_jobs", "cli")
 
 # Layer → the layers it may import, beside itself. Read it as the arrows of the design.
-_GROUND = {"shared.errors", "shared.settings", "shared.contracts", "shared.timed", "shared.version"}
+_GROUND = {"shared.errors", "shared.settings", "shared.contracts", "shared.timed", "shared.version", "shared.words"}
 _ENGINE = _GROUND | {"shared.index", "shared.models", "shared.release", "shared.bucket"}
 ALLOWED = {
     "shared.errors": set(),
     "shared.timed": set(),
     "shared.version": set(),
+    "shared.words": set(),
     "shared.settings": {"shared.errors"},
     "shared.contracts": {"shared.errors"},
     "shared.index": _GROUND,
