@@ -16,6 +16,7 @@ from shared.contracts.leaf import Leaf, Source, code_of, family_of
 from shared.errors import BuildError
 
 ACCESS = "_access.md"
+_MOST_NAMED = 5
 URN = re.compile(r"^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$")
 
 _RESERVED = {ACCESS, "index.md", "log.md"}
@@ -248,11 +249,19 @@ def _queries(value: object, report: CollectReport) -> tuple[str, ...]:
     return tuple(clean_list(given))
 
 
+def _looked_at(paths: Sequence[str]) -> str:
+    more = len(paths) - _MOST_NAMED
+    return ", ".join(paths[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def _check(roots: Sequence[Path], leaves: Sequence[Leaf], sources: Sequence[Source]) -> None:
     if not leaves:
         raise BuildError(f"no leaf with representativeQueries under {', '.join(map(str, roots))}")
     if all(source.publisher.endswith(".invalid") for source in sources):
-        raise BuildError("no access document names a publisher's domain; expected `publisher: <domain>`")
+        raise BuildError(
+            "no access document names a publisher's domain; expected a line `publisher: <domain>` in"
+            f" {_looked_at([source.path or f'{source.directory}/{ACCESS} (not there)' for source in sources])}"
+        )
     seen: dict[str, str] = {}
     for leaf in leaves:
         if leaf.urn in seen:

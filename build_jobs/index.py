@@ -52,7 +52,10 @@ def documents_of(collected: Collected) -> Iterator[bytes | None]:
 
 
 def _content(path: str, file: File) -> bytes:
-    content = file.path.read_bytes()
+    try:
+        content = file.path.read_bytes()
+    except OSError as error:
+        raise BuildError(f"{path} could not be read again: {error.strerror}; run it again") from error
     if hashlib.sha256(content).hexdigest() != file.digest:
         raise BuildError(f"{path} was changed while the build ran: run it again")
     return content

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest
-from shared.errors import PreconditionFailed, ReleaseError
+from shared.errors import BucketError, PreconditionFailed, ReleaseError
 from shared.release import manifest as manifests
 from shared.release import reader, writer
+from shared.settings import without_userinfo
+
+_PROBE = b"can a release be written here?"
 
 
 def current_manifest(bucket: Bucket, catalog: str, kind: manifests.Kind = "tables") -> tuple[str, Manifest] | None:
@@ -19,6 +24,31 @@ def current_manifest(bucket: Bucket, catalog: str, kind: manifests.Kind = "table
         return pointer.release, reader.read_manifest(bucket, catalog, pointer.release, kind)
     except ReleaseError:
         return None
+
+
+def check_writable(bucket: Bucket, catalog: str) -> None:
+    """Whether a release could be put there, so that it is known before vectors were paid for. Leaves nothing behind.
+
+    Raises BucketError naming the bucket's URL.
+    """
+    key = manifests.file_key(catalog, hashlib.sha256(_PROBE).hexdigest())
+    with naming(bucket, "written"):
+        bucket.put(key, _PROBE)
+    with suppress(BucketError):  # who may write but not remove can publish: `prune` takes files that no release names
+        bucket.delete(key)
+
+
+@contextmanager
+def naming(bucket: Bucket, done: str) -> Iterator[None]:
+    """What a bucket refuses, with its URL: with the operating system's word for it where that is known."""
+    try:
+        yield
+    except BucketError as error:
+        reason = error.__cause__.strerror if isinstance(error.__cause__, OSError) else error.message
+        raise BucketError(
+            f"{without_userinfo(bucket.url)} cannot be {done}: {reason or error.message};"
+            " check BUCKET_URL or --bucket, and the rights of this user there"
+        ) from error
 
 
 def publish(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path], *, force: bool = False) -> tuple[str, bool]:

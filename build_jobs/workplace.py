@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shared.release.cache import private_folder
 from shared.version import VERSION
 
 _ABANDONED_S = 24 * 3600
 
 
 def workplace(cache_dir: Path) -> Path:
-    """The folder below CACHE_DIR that builds share."""
-    cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return cache_dir / "build"
+    """The folder below CACHE_DIR that builds share. Raises CacheUnusable."""
+    return private_folder(cache_dir) / "build"
 
 
 def program() -> str:

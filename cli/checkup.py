@@ -1,7 +1,8 @@
 """What `askbucket doctor` looks at: each check is one finding, or one for each catalog, and none stops the others.
 
 Nothing is built, published or fetched, and no model is called. What is written is one object below STATS_URL, which
-is removed again, and a count in Redis that lasts a second.
+is removed again with the folders that it needed, an empty folder where CACHE_DIR is or will be, removed at once, and
+a count in Redis that lasts a second.
 """
 
 from __future__ import annotations
@@ -9,24 +10,29 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.release import Manifest
-from shared.errors import AskbucketError, ObjectMissing, ReleaseError
-from shared.models.account import key_spend_usd, model_ids
+from shared.errors import AskbucketError, ModelUnavailable, ObjectMissing, ReleaseError
+from shared.models.account import KeyRefused, key_spend_usd, model_ids
 from shared.models.choice import judge_provider
 from shared.models.weights import BGE_SMALL, INSTALL, installed, locate
+from shared.release.cache import cache_failures, refuse_shared
 from shared.release.manifest import file_key, pointer_key
 from shared.release.reader import current, read_manifest
 from shared.settings import Settings, without_userinfo
 from shared.tables.catalogs import Mount, mounts
 
+_WRITTEN = "doctor"
 Status = Literal["ok", "warning", "failed"]
 
 
@@ -46,6 +52,7 @@ class Checkup:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._manifests: dict[str, Manifest] = {}
+        self._told: set[str] = set()  # errors that a finding has named
 
     def findings(self) -> Iterator[Finding]:
         """Every finding, in the order of their checks. An expected error is a failure of its check alone."""
@@ -60,26 +67,48 @@ class Checkup:
             ("redis", self._redis),
             ("stats", self._stats),
             ("mcp", self._mcp),
+            ("settings", self._serving),
         )
         for name, check in checks:
             try:
                 yield from check()
             except AskbucketError as error:
-                yield Finding(name, "failed", self._safe(error.message), _TODO.get(name, ""))
+                yield self._refused(name, error)
+
+    def _refused(self, name: str, error: AskbucketError) -> Finding:
+        self._told.add(error.message)
+        return Finding(name, "failed", self._safe(error.message), self._todo(name, error))
+
+    def _todo(self, name: str, error: AskbucketError) -> str:
+        if name in ("bucket", "releases") and not self._settings.bucket_url:
+            return "set BUCKET_URL, or give --bucket URL"
+        if isinstance(error, ModelUnavailable) and name in ("keys", "models"):
+            return _TODO["keys" if isinstance(error, KeyRefused) else "models"]
+        return _TODO.get(name, "")
 
     def _keys(self) -> Iterator[Finding]:
         """Who judges, and that the gateway takes the key."""
         settings, provider = self._settings, judge_provider(self._settings)
+        status: Status = "warning" if provider == "none" else "ok"
         if not settings.openrouter_api_key:
-            said = {"embedded": "no key is set; the embedded models judge", "none": "no key is set and nobody judges"}
-            status: Status = "ok" if provider == "embedded" else "warning"
-            todo = "" if status == "ok" else f"set OPENROUTER_API_KEY, or run `{INSTALL}`"
-            yield Finding("keys", status, said[provider], todo)
+            yield Finding("keys", status, f"no key is set; {self._judges(provider)}", self._to_be_judged(provider))
             return
         spent = key_spend_usd(settings)
-        yield Finding(
-            "keys", "ok", f"the gateway takes OPENROUTER_API_KEY, which has spent ${spent:.2f}; {provider} judges"
-        )
+        said = f"the gateway takes OPENROUTER_API_KEY, which has spent ${spent:.2f}; {self._judges(provider)}"
+        yield Finding("keys", status, said, self._to_be_judged(provider))
+
+    def _judges(self, provider: str) -> str:
+        if provider != "none":
+            return {"embedded": "the embedded models judge", "openrouter": "openrouter judges"}[provider]
+        why = "LLM_PROVIDER=none" if self._settings.llm_provider else "the embedded models are not installed"
+        return f"{why}: nobody judges, results come in the order of their vectors"
+
+    def _to_be_judged(self, provider: str) -> str:
+        if provider != "none":
+            return ""
+        if self._settings.llm_provider:
+            return "unset LLM_PROVIDER where results should be judged"
+        return f"set OPENROUTER_API_KEY, or run `{INSTALL}`"
 
     @cached_property
     def _mounts(self) -> tuple[Mount, ...]:
@@ -101,6 +130,7 @@ class Checkup:
                 yield self._release(mount)
             except AskbucketError as error:
                 todo = _TODO["releases"] if isinstance(error, ReleaseError) else _TODO["bucket"]
+                self._told.add(error.message)
                 yield Finding("releases", "failed", self._safe(error.message), todo)
         yield from self._together()
 
@@ -176,14 +206,15 @@ class Checkup:
         yield Finding("weights", "ok", f"{BGE_SMALL.model} is installed and intact")
 
     def _cache(self) -> Iterator[Finding]:
-        """That CACHE_DIR has room for what has to be copied."""
+        """That CACHE_DIR is this user's alone, can be written, and has room for what has to be copied."""
         folder = Path(self._settings.cache_dir)
-        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        free, needed = shutil.disk_usage(there).free, self._to_copy()
+        there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+        with cache_failures(), tempfile.TemporaryDirectory(prefix="doctor-", dir=there):
+            free, needed = shutil.disk_usage(there).free, self._to_copy()
+        if there == folder:
+            refuse_shared(folder)
         said = f"CACHE_DIR has {_mb(free)} free, the releases need {_mb(needed)} of it"
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            yield Finding("cache", "failed" if needed else "warning", "CACHE_DIR cannot be written to", _TODO["cache"])
-        elif free < needed:
+        if free < needed:
             yield Finding("cache", "failed", said, _TODO["cache"])
         elif free < 2 * needed:
             yield Finding("cache", "warning", f"{said}: too little for a second one beside it", _TODO["cache"])
@@ -217,11 +248,12 @@ class Checkup:
         if not self._settings.stats_url:
             yield Finding("stats", "ok", "STATS_URL is not set: /stats.json counts one instance only")
             return
-        self._write_and_read(open_bucket(self._settings.stats_url, self._settings))
+        with _as_it_was(self._settings.stats_url):
+            self._write_and_read(open_bucket(self._settings.stats_url, self._settings))
         yield Finding("stats", "ok", f"{without_userinfo(self._settings.stats_url)} can be written")
 
     def _write_and_read(self, bucket: Bucket) -> None:
-        key, data = f"doctor/{os.urandom(8).hex()}", b"written by askbucket doctor"
+        key, data = f"{_WRITTEN}/{os.urandom(8).hex()}", b"written by askbucket doctor"
         bucket.put(key, data)
         try:
             bucket.read(key)
@@ -234,6 +266,16 @@ class Checkup:
         else:
             yield Finding("mcp", "ok", "the package is installed")
 
+    def _serving(self) -> Iterator[Finding]:
+        """That `askbucket serve` takes these settings. Said only where it does not, and no other check has said why."""
+        from cli.gateway import gateway
+
+        try:
+            gateway(self._settings)  # makes every function and starts none
+        except AskbucketError as error:
+            if error.message not in self._told:
+                yield self._refused("settings", error)
+
     def _safe(self, message: str) -> str:
         """The message without what must not be shown, should a library have put it there."""
         for secret in (self._settings.openrouter_api_key, self._settings.rate_limit_storage_url):
@@ -243,7 +285,20 @@ class Checkup:
 
 def unusable(error: AskbucketError) -> Finding:
     """The finding of settings that cannot even be read."""
-    return Finding("settings", "failed", error.message, "see docs/settings.md")
+    return Finding("settings", "failed", error.message, _TODO["settings"])
+
+
+@contextmanager
+def _as_it_was(url: str) -> Iterator[None]:
+    """Remove the folders of a `file://` bucket that were not there before, unless somebody wrote into them since."""
+    folder = Path(unquote(urlsplit(url).path)) / _WRITTEN
+    made = [each for each in (folder, *folder.parents) if not each.exists()] if url.startswith("file:") else []
+    try:
+        yield
+    finally:
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
 
 
 def _mb(size: int) -> str:
@@ -251,12 +306,13 @@ def _mb(size: int) -> str:
 
 
 _TODO = {
+    "settings": "see docs/settings.md",
     "keys": "set a valid OPENROUTER_API_KEY, or LLM_PROVIDER=embedded",
     "bucket": "check BUCKET_URL and the credentials that this process has for it",
     "releases": "run `askbucket build tables`, or `askbucket rollback`",
     "models": "check OPENROUTER_BASE_URL and the network",
     "weights": f"run `{INSTALL}`",
-    "cache": "give CACHE_DIR more room, or set it to a folder of this user's",
+    "cache": "give CACHE_DIR more room, or set it to a folder that this user alone can write to",
     "redis": "check RATE_LIMIT_STORAGE_URL and that its server runs",
     "stats": "check STATS_URL and that this process may write there",
     "mcp": "run `pip install --require-hashes -r requirements.txt`",

@@ -13,6 +13,10 @@ from typing import Any
 from shared.errors import AskbucketError, RequestError, Unavailable
 
 TIMEOUT_S = 120
+START = (
+    "start a service with `make demo` or `askbucket serve --bucket URL`, name another one with --url,"
+    " or read a release without one with --bucket"
+)
 
 
 def post(url: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +49,10 @@ def _send(url: str, data: bytes | None) -> dict[str, Any]:
 def _request(url: str, data: bytes | None, headers: Mapping[str, str] | None = None) -> urllib.request.Request:
     if not url.startswith(("http://", "https://")):
         raise RequestError(f"{url}: expected http://… or https://…")
-    return urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})})  # noqa: S310
+    try:
+        return urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})})  # noqa: S310
+    except ValueError as error:
+        raise RequestError(f"{url}: expected a URL with a host that can be asked ({error})") from None
 
 
 @contextmanager
@@ -55,8 +62,11 @@ def _opened(url: str, request: urllib.request.Request) -> Iterator[Any]:
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(error.code, error.read()) from None
-    except OSError as error:
-        raise Unavailable(f"No answer from {url} ({error}); `askbucket serve --bucket URL` starts a service") from None
+    except (ValueError, http.client.InvalidURL) as error:
+        raise RequestError(f"{url}: expected a URL with a host that can be asked ({error})") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else str(error).strip()
+        raise Unavailable(f"No answer from {url} ({reason}); {START}") from None
     with reply:
         yield reply
 

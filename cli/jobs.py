@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.items import add_build_items, add_convert
-from cli.options import add_bucket, add_json, answer, bucket_url, listed, settings_of, some
+from cli.options import add_bucket, add_json, answer, bucket_url, settings_of, some
 from cli.progress import StatusLine, duration, progress_text
+from shared.words import counted
 
 if TYPE_CHECKING:
     from build_jobs.leaves.generate import LeavesReport
@@ -106,20 +107,24 @@ def _leaves(args: argparse.Namespace) -> int:
     from build_jobs.leaves.generate import write_leaves
 
     line = StatusLine()
-    report = write_leaves(args.family, args.source, args.to, lambda done: line.show(f"{done:,} leaves written"))
+    report = write_leaves(
+        args.family, args.source, args.to, lambda done: line.show(f"{counted(done, 'leaf', 'leaves')} written")
+    )
     line.end()
     answer(args, report.as_json(), _leaves_text(report))
     return 0
 
 
 def _leaves_text(report: LeavesReport) -> list[str]:
+    leaves, rows = counted(report.written, "leaf", "leaves"), counted(report.rows, "row")
     lines = [
-        f"{report.written:,} leaves in {report.directory} ({report.made_queries:,} with questions made by rule)",
-        f"{report.rows:,} rows read, {report.other_directories:,} of other directories, {len(report.bad):,} bad",
+        f"{leaves} in {report.directory} ({report.made_queries:,} with questions made by rule)",
+        f"{rows} read, {report.other_directories:,} of other directories, {len(report.bad):,} bad",
     ]
     lines += some([f"  line {row.line}: {row.reason}" for row in report.bad])
     if report.left_over:
-        lines.append(f"{len(report.left_over):,} files of an earlier run are still there")
+        left = counted(len(report.left_over), "file of an earlier run is", "files of an earlier run are")
+        lines.append(f"{left} still there")
         lines += some([f"  {name}" for name in report.left_over])
     return lines
 
@@ -154,7 +159,8 @@ def _build_text(report: BuildReport) -> list[str]:
     done = {"published": "published", "unchanged": "nothing changed since", "planned": "would be built; current is"}
     lines = [
         f"{report.catalog}: {done[report.status]} {report.release or 'none'}",
-        f"{report.rows:,} rows; vectors: {report.reused:,} reused, {report.resumed:,} from a build that was stopped, "
+        f"{counted(report.rows, 'row')}; vectors: {report.reused:,} reused, "
+        f"{report.resumed:,} from a build that was stopped, "
         f"{report.embedded:,} {'to embed' if report.status == 'planned' else 'embedded'}",
         f"{report.embedder.model}, {report.embedder.dimension} dimensions; {duration(report.seconds)}, "
         f"${report.cost_usd:.4f}",
@@ -166,14 +172,20 @@ def _build_text(report: BuildReport) -> list[str]:
 def _collected_text(report: BuildReport) -> list[str]:
     """What an author should look at, each with its reason."""
     found = report.collected
-    lines = listed("leaves that could not be read", [f"{path}: {why}" for path, why in found.unreadable.items()])
-    lines += listed("files without questions, not indexed", found.without_queries)
-    lines += listed("sources without an access document", found.without_access)
-    lines += listed("sources without a publisher's domain", found.without_publisher)
-    lines += listed("sources whose trust identity is another's", found.trust_differs)
+    unreadable = [f"{path}: {why}" for path, why in found.unreadable.items()]
+    lines = _listed("leaf", "leaves", "that could not be read", unreadable)
+    lines += _listed("file", "files", "without questions, not indexed", found.without_queries)
+    lines += _listed("source", "sources", "without an access document", found.without_access)
+    lines += _listed("source", "sources", "without a publisher's domain", found.without_publisher)
+    lines += _listed("source", "sources", "whose trust identity is another's", found.trust_differs)
     if found.queries_dropped:
-        lines.append(f"{found.queries_dropped:,} questions that are no text were dropped")
+        dropped = counted(found.queries_dropped, "question that is no text was", "questions that are no text were")
+        lines.append(f"{dropped} dropped")
     return lines + report.notes
+
+
+def _listed(one: str, many: str, what: str, items: Sequence[str]) -> list[str]:
+    return [f"{counted(len(items), one, many)} {what}:", *some([f"  {item}" for item in items])] if items else []
 
 
 def _publish(args: argparse.Namespace) -> int:
@@ -222,9 +234,8 @@ def _prune(args: argparse.Namespace) -> int:
 
     pruned = writer.prune(_bucket(args), args.catalog, args.keep)
     removed = {"releases": list(pruned.releases), "files": list(pruned.files), "bytes": pruned.bytes}
-    text = (
-        f"{args.catalog}: {len(pruned.releases)} releases and {len(pruned.files)} files removed, {pruned.bytes:,} bytes"
-    )
+    gone = f"{counted(len(pruned.releases), 'release')} and {counted(len(pruned.files), 'file')} removed"
+    text = f"{args.catalog}: {gone}, {counted(pruned.bytes, 'byte')}"
     answer(args, {"catalog": args.catalog, **removed}, [text])
     return 0
 
@@ -233,4 +244,19 @@ def _bucket(args: argparse.Namespace) -> Bucket:
     from shared.bucket.base import open_bucket
 
     settings = settings_of(args)
-    return open_bucket(bucket_url(settings.bucket_url), settings)
+    bucket = open_bucket(bucket_url(settings.bucket_url), settings)
+    _refuse_no_catalog(bucket, args.catalog)
+    return bucket
+
+
+def _refuse_no_catalog(bucket: Bucket, catalog: str) -> None:
+    """A misspelled name would otherwise be a catalog in which all is well: it has nothing in it."""
+    from shared.errors import UnknownName
+    from shared.release import writer
+    from shared.settings import without_userinfo
+
+    if writer.exists(bucket, catalog):
+        return
+    there = writer.catalogs(bucket)
+    said = ", ".join(there) or "none yet: make one with `askbucket build tables`"
+    raise UnknownName(f"{without_userinfo(bucket.url)} has no catalog {catalog!r}; there is {said}", there)

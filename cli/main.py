@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from cli import ask, doctor, evaluate, jobs, search, serve
 from cli.bench import command as bench
 from shared.errors import AskbucketError
+from shared.version import VERSION
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The whole command line: one sub-parser a verb, each with `run(args) -> int | None` as its default."""
     top = argparse.ArgumentParser(prog="askbucket", description="Answers questions from what you keep in a bucket.")
+    top.add_argument("--version", action="version", version=f"askbucket {VERSION}")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     serve.add_parser(verbs)
     search.add_parser(verbs)

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.errors import AskbucketError, ReleaseMissing, SettingsError
+from shared.settings import Settings, without_userinfo
 
 _MOST_SHOWN = 10
 
@@ -53,3 +53,11 @@ def bucket_url(url: str) -> str:
 def answer(args: argparse.Namespace, document: Mapping[str, Any], text: Sequence[str]) -> None:
     """One JSON object for programs, or lines for people."""
     print(json.dumps(document, ensure_ascii=False) if args.json else "\n".join(text))
+
+
+def advised(error: AskbucketError, settings: Settings) -> str:
+    """The error's message; where the bucket has no release yet, with the command that makes one."""
+    if not isinstance(error, ReleaseMissing) or settings.ard_catalogs:
+        return error.message
+    bucket = without_userinfo(settings.bucket_url)
+    return f"{error.message}; make one with `askbucket build tables --leaves DIR --bucket {bucket}`"

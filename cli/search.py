@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shared.contracts.leaf import code_of
+from shared.errors import ReleaseMissing
 
 LOCAL_URL = "http://127.0.0.1:8080"
 
@@ -42,7 +43,7 @@ def request_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def ask(args: argparse.Namespace, body: Mapping[str, Any]) -> dict[str, Any]:
     """The reply of the service at `--url`, or of the search run here over `--bucket`."""
-    from cli.options import settings_of
+    from cli.options import advised, settings_of
 
     if args.url:
         from cli.client import post
@@ -52,7 +53,10 @@ def ask(args: argparse.Namespace, body: Mapping[str, Any]) -> dict[str, Any]:
     if settings.bucket_url:
         from cli.local import search_here
 
-        return search_here(settings, body)
+        try:
+            return search_here(settings, body)
+        except ReleaseMissing as error:
+            raise ReleaseMissing(advised(error, settings)) from error
     from cli.client import post
 
     return post(f"{LOCAL_URL}/search", body)

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> None:
     import logging
 
     from cli.gateway import gateway
-    from cli.options import settings_of
+    from cli.options import advised, settings_of
     from cli.servers import serve
     from shared.edge import log
     from shared.settings import secrets_of
@@ -34,7 +34,13 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     log.to_stderr(logging.INFO if args.log else logging.ERROR, secrets_of(settings))
     served = gateway(settings, args.only.split(",") if args.only else None)
-    serve(served, args.host, args.port, lambda url: announce(url, list(served.sites), args.json))
+    serve(
+        served,
+        args.host,
+        args.port,
+        lambda url: announce(url, list(served.sites), args.json),
+        lambda error: advised(error, settings),
+    )
 
 
 def announce(url: str, kinds: Sequence[str], as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
@@ -19,16 +20,23 @@ BACKLOG = 2048
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 8_190
 START_TIMEOUT_S = 600.0
+_LAST_PORT = 65_535
 # A connection has these of its listener. Without them a client that sends half a header, or reads no reply, keeps
 # its thread for as long as it likes; 32 of those and nobody else is answered.
 _PATIENCE = struct.pack("ll", 10, 0)
 
 
-def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None]) -> None:
+def serve(
+    gateway: Gateway,
+    host: str,
+    port: int,
+    announce: Callable[[str], None],
+    explain: Callable[[AskbucketError], str],
+) -> None:
     """Serve until SIGTERM or Ctrl-C. Port 0 picks a free one.
 
     `announce` is called with the base URL as soon as every function can answer. Raises SettingsError for an
-    address that cannot be had, Unavailable with what a function refused to start with.
+    address that cannot be had, Unavailable with what `explain` says of a function's refusal to start.
     """
     listener = listen(host, port)
     url = url_of(listener)
@@ -47,7 +55,7 @@ def serve(gateway: Gateway, host: str, port: int, announce: Callable[[str], None
         except Stopping:
             return
         except AskbucketError as error:
-            os.write(refused_in, error.message.encode())
+            os.write(refused_in, explain(error).encode())
             os.kill(os.getppid(), signal.SIGTERM)
         else:
             announce(url)
@@ -69,14 +77,23 @@ def _log_as_we_do() -> None:
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket. Raises SettingsError where the address is taken or is none."""
+    if not 0 <= port <= _LAST_PORT:
+        raise SettingsError(f"--port {port}: expected 0 to {_LAST_PORT}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         made = socket.create_server((host, port), family=family, backlog=BACKLOG)
         for direction in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             made.setsockopt(socket.SOL_SOCKET, direction, _PATIENCE)
         return made
-    except OSError as error:
-        raise SettingsError(f"--host {host} --port {port}: {error.strerror or error}") from error
+    except (OSError, UnicodeError) as error:  # a UnicodeError where the host could be no name
+        raise SettingsError(_no_address(host, port, error)) from error
+
+
+def _no_address(host: str, port: int, error: OSError | UnicodeError) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is taken: give another one, `--port N` or `make demo PORT=N`"
+    reason = error.strerror if isinstance(error, OSError) else None
+    return f"--host {host} --port {port}: {reason or error}"
 
 
 def url_of(listener: socket.socket) -> str:

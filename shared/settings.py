@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any, Literal
 
 from shared.errors import SettingsError
@@ -20,24 +21,19 @@ def _text(raw: str) -> str:
     return raw.strip()
 
 
-def _whole(raw: str) -> int:
-    value = int(raw)
-    if value < 0:
-        raise ValueError("must not be negative")
-    return value
-
-
-def _number(raw: str) -> float:
-    value = float(raw)
-    if not 0 <= value < float("inf"):
-        raise ValueError("must be a finite number, zero or more")
-    return value
+# Numbers beyond these were never meant: a thread pool of 10^30 or a timeout of nothing starts well and fails later.
+_MOST = 10**6
+_MOST_BYTES = 10**15
+_MOST_THREADS = 1_024
+_LEAST_TIMEOUT_S = 0.001
+_LEAST_REQUEST_BYTES = 1_024
+_MOST_SHOWN = 100
 
 
 def _switch(raw: str) -> bool:
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     if raw.strip().lower() not in words:
-        raise ValueError("must be 1 or 0")
+        raise ValueError("expected 1 or 0")
     return words[raw.strip().lower()]
 
 
@@ -45,28 +41,56 @@ def _key(raw: str) -> str:
     """A secret that goes into a header: one word of visible ASCII."""
     value = raw.strip()
     if not all("!" <= letter <= "~" for letter in value):
-        raise ValueError("must be one word of ASCII letters, digits and signs")
+        raise ValueError("expected one word of ASCII letters, digits and signs")
     return value
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:
+    """One of several words; nothing at all where `choices` has the empty one."""
+
     def parse(raw: str) -> str:
         if raw.strip() not in choices:
-            raise ValueError(f"must be one of {', '.join(repr(choice) for choice in choices)}")
+            *words, last = (repr(choice) for choice in choices if choice)
+            raise ValueError(f"expected {', '.join(words)} or {last}")
         return raw.strip()
 
     return parse
 
 
-_PARSERS: dict[type, Callable[[str], Any]] = {str: _text, int: _whole, float: _number, bool: _switch}
+def _number(kind: type[int] | type[float], least: float, most: float, unit: str) -> Callable[[str], float]:
+    """A finite number of one kind between two bounds, both allowed. Its ValueError says all of that."""
+    what = f"a {'whole ' if kind is int else ''}number{f' of {unit}' if unit else ''}"
+    rule = f"expected {what}{f', {least:,} or more' if most == inf else f' from {least:,} to {most:,}'}"
+
+    def parse(raw: str) -> float:
+        try:
+            value = kind(raw)
+        except ValueError:
+            raise ValueError(rule) from None
+        if not least <= value <= most or value == inf:
+            raise ValueError(rule)
+        return value
+
+    return parse
+
+
+def _parser(default: Any, least: float, most: float | None, unit: str) -> Callable[[str], Any]:
+    if isinstance(default, bool):
+        return _switch
+    if isinstance(default, int):
+        return _number(int, least, most or (_MOST_BYTES if unit == "bytes" else _MOST), unit)
+    return _number(float, least, most or inf, unit) if isinstance(default, float) else _text
 
 
 def _setting(
     name: str, default: Any, help: str, *, phase: Phase = "serve", parse: Callable[[str], Any] | None = None,
-    secret: bool = False,
+    secret: bool = False, least: float = 0, most: float | None = None, unit: str = "",
 ) -> Any:  # fmt: skip
-    row = {"name": name, "help": help, "phase": phase, "parse": parse or _PARSERS[type(default)], "secret": secret}
-    return field(default=default, repr=not secret, metadata=row)
+    """A row. A number has bounds, `most` being generous where it is not said, and may have a unit."""
+    parse = parse or _parser(default, least, most, unit)
+    return field(default=default, repr=not secret, metadata={
+        "name": name, "help": help, "phase": phase, "parse": parse, "secret": secret
+    })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +119,9 @@ class Settings:
         "metadata.google.internal",
         "The server that gives a function on `gs://` its access tokens.",
     )
-    refresh_s: float = _setting("REFRESH_S", 60.0, "Age at which the pointer is read again, beside a request.")
+    refresh_s: float = _setting(
+        "REFRESH_S", 60.0, "Age at which the pointer is read again, beside a request.", unit="seconds"
+    )
     ard_catalogs: str = _setting(
         "ARD_CATALOGS", "", "More table catalogs to mount: `name` or `name=<bucket URL>`, comma-separated."
     )
@@ -106,9 +132,11 @@ class Settings:
         phase="both", parse=_one_of("", "openrouter", "embedded", "none"),
     )  # fmt: skip
     model_threads: int = _setting(
-        "MODEL_THREADS", 0, "Threads an embedded model may use; 0 means one a core.", phase="both"
+        "MODEL_THREADS", 0, "Threads an embedded model may use; 0 means one a core.", phase="both", most=_MOST_THREADS
     )
-    scan_threads: int = _setting("SCAN_THREADS", 0, "Threads of the vector scan; 0 means one a core.")
+    scan_threads: int = _setting(
+        "SCAN_THREADS", 0, "Threads of the vector scan; 0 means one a core.", most=_MOST_THREADS
+    )
 
     openrouter_api_key: str = _setting(
         "OPENROUTER_API_KEY", "", "The key of the model gateway; never shown.", phase="both", parse=_key, secret=True
@@ -121,20 +149,34 @@ class Settings:
         phase="build",
     )  # fmt: skip
     openrouter_embedding_dimension: int = _setting(
-        "OPENROUTER_EMBEDDING_DIMENSION", 1536, "Length of that model's vectors.", phase="build"
+        "OPENROUTER_EMBEDDING_DIMENSION", 1536, "Length of that model's vectors.", phase="build", least=1, most=65_536
     )
     openrouter_model: str = _setting(
         "OPENROUTER_MODEL", "openai/gpt-oss-120b", "The chat model; it judges where RERANK_MODEL is empty."
     )
     rerank_model: str = _setting("RERANK_MODEL", "openai/gpt-oss-20b", "The chat model that judges.")
-    llm_timeout_s: float = _setting("LLM_TIMEOUT", 120.0, "Longest model call, one attempt.", phase="both")
+    llm_timeout_s: float = _setting(
+        "LLM_TIMEOUT", 120.0, "Longest model call, one attempt.", phase="both", least=_LEAST_TIMEOUT_S, unit="seconds"
+    )
     llm_connect_timeout_s: float = _setting(
-        "LLM_CONNECT_TIMEOUT", 5.0, "Longest wait for a connection to the gateway.", phase="both"
+        "LLM_CONNECT_TIMEOUT",
+        5.0,
+        "Longest wait for a connection to the gateway.",
+        phase="both",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
     )
     llm_read_timeout_s: float = _setting(
-        "LLM_READ_TIMEOUT", 30.0, "Longest silence of the gateway before an attempt is given up.", phase="both"
+        "LLM_READ_TIMEOUT",
+        30.0,
+        "Longest silence of the gateway before an attempt is given up.",
+        phase="both",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
     )
-    llm_max_retries: int = _setting("LLM_MAX_RETRIES", 3, "Attempts of a model call after the first.", phase="both")
+    llm_max_retries: int = _setting(
+        "LLM_MAX_RETRIES", 3, "Attempts of a model call after the first.", phase="both", most=100
+    )
     llm_provider_sort: str = _setting(
         "LLM_PROVIDER_SORT", "throughput", "How the gateway chooses among a chat model's providers; empty leaves it."
     )
@@ -146,9 +188,11 @@ class Settings:
         phase="both",
     )  # fmt: skip
     llm_breaker_open_s: float = _setting(
-        "LLM_BREAKER_OPEN", 15.0, "How long it is left alone before one call tries again.", phase="both"
+        "LLM_BREAKER_OPEN", 15.0, "How long it is left alone before one call tries again.", phase="both", unit="seconds"
     )
-    rerank_max_tokens: int = _setting("ARD_RERANK_MAX_TOKENS", 400, "Least room for the judge's verdicts, in tokens.")
+    rerank_max_tokens: int = _setting(
+        "ARD_RERANK_MAX_TOKENS", 400, "Least room for the judge's verdicts, in tokens.", least=1
+    )
     rerank_reasoning_headroom: int = _setting(
         "ARD_RERANK_REASONING_HEADROOM", 1500, "Room for the judge's thinking on top, in tokens."
     )
@@ -161,38 +205,72 @@ class Settings:
         0.0,
         "Most that one process spends on models in a UTC day; 0: no limit.",
         phase="both",
+        unit="dollars",
     )
-    embed_cache_entries: int = _setting("EMBED_CACHE_ENTRIES", 4_096, "Query vectors kept in memory; 0: none.")
-    embed_cache_bytes: int = _setting("EMBED_CACHE_BYTES", 33_554_432, "Memory for them.")
-    verdict_cache_entries: int = _setting("VERDICT_CACHE_ENTRIES", 4_096, "Judgements kept in memory; 0: none.")
-    verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.")
+    embed_cache_entries: int = _setting(
+        "EMBED_CACHE_ENTRIES", 4_096, "Query vectors kept in memory; 0: none.", most=10**12
+    )
+    embed_cache_bytes: int = _setting("EMBED_CACHE_BYTES", 33_554_432, "Memory for them.", unit="bytes")
+    verdict_cache_entries: int = _setting(
+        "VERDICT_CACHE_ENTRIES", 4_096, "Judgements kept in memory; 0: none.", most=10**12
+    )
+    verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.", unit="bytes")
 
     stats_url: str = _setting(
         "STATS_URL", "", "Where searches are counted over all instances: a bucket of its own; empty counts in memory."
     )
     stats_flush_s: float = _setting(
-        "STATS_FLUSH_S", 60.0, "Age at which changed counters are written, beside a request, and sums are read again."
+        "STATS_FLUSH_S",
+        60.0,
+        "Age at which changed counters are written, beside a request, and sums are read again.",
+        unit="seconds",
     )
 
-    max_body_bytes: int = _setting("AGENT_FINDER_MAX_BODY", 65_536, "Largest request body; a larger one is a 413.")
-    body_timeout_s: float = _setting(
-        "BODY_TIMEOUT", 10.0, "How long a body may pause; all of it has six times as long. Then a 400."
+    max_body_bytes: int = _setting(
+        "AGENT_FINDER_MAX_BODY",
+        65_536,
+        "Largest request body; a larger one is a 413.",
+        least=_LEAST_REQUEST_BYTES,
+        unit="bytes",
     )
-    max_uri_bytes: int = _setting("MAX_URI_BYTES", 8_192, "Longest path and query string; a longer one is a 414.")
+    body_timeout_s: float = _setting(
+        "BODY_TIMEOUT",
+        10.0,
+        "How long a body may pause; all of it has six times as long. Then a 400.",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
+    )
+    max_uri_bytes: int = _setting(
+        "MAX_URI_BYTES",
+        8_192,
+        "Longest path and query string; a longer one is a 414.",
+        least=_LEAST_REQUEST_BYTES,
+        unit="bytes",
+    )
     trust_proxy: int = _setting(
         "TRUST_PROXY",
         0,
         "Who the client is: 0, the connection's peer; n, the nth address of X-Forwarded-For from its end.",
+        most=100,
     )
     search_limit_per_day: int = _setting(
-        "SEARCH_LIMIT_PER_DAY", 10_000, "Searches of one address in a UTC day; then 429. 0: no limit."
+        "SEARCH_LIMIT_PER_DAY", 10_000, "Searches of one address in a UTC day; then 429. 0: no limit.", most=10**12
     )
     search_max_concurrent: int = _setting(
-        "SEARCH_MAX_CONCURRENT", 0, "Searches under way at once; one more is a 429. 0: as many as there are threads."
+        "SEARCH_MAX_CONCURRENT",
+        0,
+        "Searches under way at once; one more is a 429. 0: as many as there are threads.",
+        most=10**12,
     )
-    rate_limit_per_minute: int = _setting("RATE_LIMIT_PER_MINUTE", 50, "A site's requests of one address in a minute.")
-    rate_limit_per_hour: int = _setting("RATE_LIMIT_PER_HOUR", 1_000, "A site's requests of everybody in an hour.")
-    rate_limit_per_day: int = _setting("RATE_LIMIT_PER_DAY", 10_000, "A site's requests of everybody in a UTC day.")
+    rate_limit_per_minute: int = _setting(
+        "RATE_LIMIT_PER_MINUTE", 50, "A site's requests of one address in a minute.", most=10**12
+    )
+    rate_limit_per_hour: int = _setting(
+        "RATE_LIMIT_PER_HOUR", 1_000, "A site's requests of everybody in an hour.", most=10**12
+    )
+    rate_limit_per_day: int = _setting(
+        "RATE_LIMIT_PER_DAY", 10_000, "A site's requests of everybody in a UTC day.", most=10**12
+    )
     max_concurrent: int = _setting("MAX_CONCURRENT", 4, "A site's requests under way at once.")
     rate_limit_storage_url: str = _setting(
         "RATE_LIMIT_STORAGE_URL", "", "A Redis (`redis://…`) in which all instances count; empty counts in each.",
@@ -202,7 +280,7 @@ class Settings:
         "LOG_QUERIES", False, "1 writes what was asked to the log, addresses and keys struck out."
     )
     query_timeout_s: float = _setting(
-        "AGENT_FINDER_QUERY_TIMEOUT", 100.0, "Deadline of a search, under the platform's own."
+        "AGENT_FINDER_QUERY_TIMEOUT", 100.0, "Deadline of a search, under the platform's own.", unit="seconds"
     )
     self_url: str = _setting(
         "AGENT_FINDER_SELF", "", "The registry's public base URL, sent as `source`; empty uses the request's."
@@ -233,11 +311,15 @@ class Settings:
 
     rerank: bool = _setting("ARD_RERANK", True, "0 answers every search in embedding order.")
     strip_places: bool = _setting("ARD_STRIP_PLACES", True, "Add a place-stripped twin of each phrasing.")
-    prefilter_max: int = _setting("ARD_PREFILTER_MAX", 150, "Rows of the embedding walk.")
-    prefilter_band: float = _setting("ARD_PREFILTER_BAND", 0.05, "Cosine below the best at which the head ends.")
-    prefilter_slice: int = _setting("ARD_PREFILTER_SLICE", 60, "Smallest head, and the size of a widening window.")
+    prefilter_max: int = _setting("ARD_PREFILTER_MAX", 150, "Rows of the embedding walk.", least=1)
+    prefilter_band: float = _setting(
+        "ARD_PREFILTER_BAND", 0.05, "Cosine below the best at which the head ends.", most=2
+    )
+    prefilter_slice: int = _setting(
+        "ARD_PREFILTER_SLICE", 60, "Smallest head, and the size of a widening window.", least=1
+    )
     prefilter_examined_max: int = _setting(
-        "ARD_PREFILTER_EXAMINED_MAX", 120, "Largest head, and how deep widening goes."
+        "ARD_PREFILTER_EXAMINED_MAX", 120, "Largest head, and how deep widening goes.", least=1
     )
     prefilter_narrow_std: float = _setting(
         "ARD_PREFILTER_NARROW_STD", 3.0, "Spread (points) from which no match is believed."
@@ -248,10 +330,12 @@ class Settings:
     )
     lexical_pool: int = _setting("ARD_LEXICAL_POOL", 6, "Best keyword matches that always join the head.")
     result_sources: int = _setting(
-        "ARD_RESULT_SOURCES", 5, "Source families that are judged, and that lead the results."
+        "ARD_RESULT_SOURCES", 5, "Source families that are judged, and that lead the results.", least=1
     )
     source_anchors: int = _setting("ARD_SOURCE_ANCHORS", 2, "Candidates of the first family shown with each other one.")
-    min_rerank_score: int = _setting("ARD_MIN_RERANK_SCORE", 50, "Score (0-100) from which a result is eligible.")
+    min_rerank_score: int = _setting(
+        "ARD_MIN_RERANK_SCORE", 50, "Score (0-100) from which a result is eligible.", most=100
+    )
 
     ranking_model: str = _setting(
         "OPENROUTER_RANKING_MODEL", "openai/gpt-oss-20b", "The chat model that ranks a site's items."
@@ -290,9 +374,13 @@ class Settings:
                 try:
                     given[row.name] = row.metadata["parse"](source[name])
                 except ValueError as error:
-                    shown = "(secret)" if row.metadata["secret"] else repr(source[name])
+                    shown = "(secret)" if row.metadata["secret"] else _shown(source[name])
                     raise SettingsError(f"{name}={shown}: {error}") from error
         return cls(**given)
+
+
+def _shown(raw: str) -> str:
+    return repr(raw if len(raw) <= _MOST_SHOWN else f"{raw[:_MOST_SHOWN]}…")
 
 
 def secrets_of(settings: Settings) -> list[str]:

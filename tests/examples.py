@@ -166,7 +166,7 @@ def pretty(value: Any, indent: str = "") -> str:
         return flat
     inner = indent + "  "
     if isinstance(value, dict):
-        lines = [f"{inner}{json.dumps(key)}: {pretty(each, inner)}" for key, each in value.items()]
+        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {pretty(each, inner)}" for key, each in value.items()]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     return "[\n" + ",\n".join(inner + pretty(each, inner) for each in value) + f"\n{indent}]"
 

@@ -13,6 +13,7 @@ from build_jobs.leaves.leaf import Draft, document, stems
 from build_jobs.leaves.rows import BadRow, Row, RowError, read_rows
 from build_jobs.text import clean
 from shared.errors import BuildError, UnknownName
+from shared.words import counted
 
 FAMILIES = {module.FAMILY.directory: module.FAMILY for module in (datacommons, census, sec_edgar, worldbank, treasury)}
 
@@ -60,13 +61,17 @@ def write_leaves(family_name: str, source: str, to: Path, told: Told | None = No
     drafts = _drafts(family, source, report)
     if not drafts:
         raise BuildError(f"no row of {source} became a {family.directory} leaf ({_reasons(report)})")
-    _write(family, drafts, directory, report, told or (lambda _: None))
+    try:
+        _write(family, drafts, directory, report, told or (lambda _: None))
+    except OSError as error:
+        raise BuildError(f"--to {to} cannot be written: {error.strerror or error}; give a folder that can") from error
     return report
 
 
 def _reasons(report: LeavesReport) -> str:
     first = f"; line {report.bad[0].line}: {report.bad[0].reason}" if report.bad else ""
-    return f"{report.rows} rows read, {report.other_directories} of other directories, {len(report.bad)} bad{first}"
+    read = counted(report.rows, "row")
+    return f"{read} read, {report.other_directories} of other directories, {len(report.bad)} bad{first}"
 
 
 def _drafts(family: Family, source: str, report: LeavesReport) -> list[Draft]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from build_jobs.report.figures import Figures, Metrics, Report
+from shared.words import counted as in_words
 
 _HEADER = f"{'':16}{'R@1':>8}{'R@10':>8}{'MRR@10':>8}{'R@60':>8}{'R@120':>8}"
 
@@ -15,7 +16,8 @@ def as_text(report: Report) -> str:
     for name, part in report.parts.items():
         lines += [f"{name}: {counted(part)}", "", _HEADER, *_rows(part), ""]
         if part.unknown_answers:
-            lines.append(f"{part.unknown_answers:,} questions have no right answer among the documents")
+            unknown = in_words(part.unknown_answers, "question has", "questions have")
+            lines.append(f"{unknown} no right answer among the documents")
         if part.kept is not None:
             lines.append(f"kept an eligible result   {part.kept:.1%}")
         lines += [f"latency                   {latency(part)}", ""]
@@ -25,7 +27,7 @@ def as_text(report: Report) -> str:
 
 def counted(part: Figures) -> str:
     """How many questions, and of how many where they are a sample."""
-    return f"{part.questions:,} questions" + (f", a sample of {part.of:,}" if part.questions < part.of else "")
+    return in_words(part.questions, "question") + (f", a sample of {part.of:,}" if part.questions < part.of else "")
 
 
 def latency(part: Figures) -> str:
@@ -57,7 +59,9 @@ def _subject(report: Report) -> Iterator[str]:
     yield f"asked                     {subject.where}"
     for catalog, release in (subject.releases or {}).items():
         documents = (subject.documents or {}).get(catalog)
-        yield f"release                   {catalog} {release}" + (f", {documents:,} documents" if documents else "")
+        yield f"release                   {catalog} {release}" + (
+            f", {in_words(documents, 'document')}" if documents else ""
+        )
     if subject.embedder:
         yield f"embedder                  {subject.embedder}"
     if subject.judge:

@@ -168,7 +168,7 @@ class App(Generic[T]):
             return Found(path, {"GET": Route(_health_is_the_apps_own)}, {})
         found = self._routes.find(environ)
         if found is None:
-            raise NotFound("No such route")
+            raise NotFound("No such route: see /openapi.json")
         return found
 
     def _handle(self, found: Found[T], request: flask.Request, exchange: Exchange) -> Reply:
@@ -202,12 +202,12 @@ class App(Generic[T]):
         Nothing of the request is read from here on.
         """
         from shared.edge.sse import EVENT_STREAM, HEADERS, Frames, encoded  # 5 ms that other functions need not pay
-        from shared.edge.streaming import SEND_S, Body, Running
+        from shared.edge.streaming import Body, Running, sending
 
         connection = request.environ.get("gunicorn.socket")
         running = Running(stream, lambda: self.hosted.portal, connection, exchange.request_id)
         frames = Frames(stream.query_id, stream.query)
-        paid.enter_context(patience(connection, SEND_S))
+        paid.enter_context(sending(connection))
         paid.callback(self._streamed, exchange, running)
         body = Body(running, frames, self._settings.heartbeat_s, on_end=paid.close, on_over=lent.close)
         exchange.streamed = True

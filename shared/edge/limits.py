@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
+from shared.words import counted
 
 if TYPE_CHECKING:
     from limits.storage import RedisStorage
@@ -339,15 +340,17 @@ def _leases(policy: Policy) -> str:
 def _busy(policy: Policy) -> Busy:
     if policy.terse:
         return Busy(_TERSE, detail="Too many queries are already running.", retry_after_s=1)
-    return Busy(f"{policy.concurrent} requests are being answered already", retry_after_s=1)
+    answered = counted(policy.concurrent, "request is", "requests are")
+    return Busy(f"{answered} being answered already", retry_after_s=1)
 
 
 def _used_up(policy: Policy, window: Window, seconds: int) -> QuotaExceeded:
     if policy.terse:
         return QuotaExceeded(_TERSE, detail=_REASONS[window.name], retry_after_s=seconds)
     whose = "of all callers together" if window.of_all else "of this address"
+    are = "is" if window.limit == 1 else "are"
     return QuotaExceeded(
-        f"The {window.limit} requests a {window.name} {whose} are used up",
+        f"The {counted(window.limit, 'request')} a {window.name} {whose} {are} used up",
         detail={"window": window.name, "limit": window.limit},
         retry_after_s=seconds,
     )

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, cast
 
@@ -228,6 +228,23 @@ class Body:
             on_end()
         finally:
             when_over(self._running, over, self._on_over)
+
+
+@contextmanager
+def sending(connection: socket.socket | None) -> Iterator[None]:
+    """Wait no longer than SEND_S for each frame to be taken, where the server shows us its socket.
+
+    There is no bound on the whole: a slow model's answer takes minutes. The bound that reading a body has ends by
+    shutting the socket for reading, which is what a client that has left looks like.
+    """
+    before = connection.gettimeout() if connection else None
+    if connection:
+        connection.settimeout(SEND_S)
+    try:
+        yield
+    finally:
+        if connection and connection.fileno() >= 0:
+            connection.settimeout(before)
 
 
 def when_over(running: Running, over: bool, then: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ def writing(path: Path, schema: str, indexes: str = "") -> Iterator[sqlite3.Conn
         db.executescript(indexes + "ANALYZE; VACUUM;")
 
 
+Check = Callable[[Sequence[str], Sequence[tuple[Any, ...]]], None]
+
+
 class Database:
     """One file, read only, safe to share between threads. Raises ReleaseIncompatible, naming `what` it should hold.
 
@@ -34,9 +37,11 @@ class Database:
     none crosses a fork.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Path, what: str, check: Check | None = None) -> None:
+        """`check` is shown the columns' names and the lines of every read that gives any."""
         self._path = path
         self._what = what
+        self._check = check
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
@@ -44,7 +49,11 @@ class Database:
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Every line that a statement gives."""
         with self._connection() as db:
-            return db.execute(sql, parameters).fetchall()
+            cursor = db.execute(sql, parameters)
+            lines = cursor.fetchall()
+            if lines and self._check is not None:
+                self._check([column[0] for column in cursor.description], lines)
+            return lines
 
     def one(self, sql: str) -> tuple[Any, ...]:
         """The first line that a statement gives; it gives one."""

@@ -7,11 +7,13 @@ Row i of table `leaf` is row i of vectors.npy.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from types import NoneType
+from typing import Any, Literal, NoReturn
 
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import ReleaseIncompatible
@@ -51,6 +53,14 @@ _READ = (
     "SELECT variable, row, places, levels, days FROM variable",
     "SELECT population_type, measured_property, stat_type, dimensions, variable, title, documents FROM quantity",
 )
+_SOURCES = "SELECT directory, family, publisher, urn, path AS access_path, front_matter, body FROM source"
+# What a column may hold; one that is not named holds text. No column holds a blob or a fraction.
+_TEXT, _MAYBE_TEXT, _NUMBER = frozenset({str}), frozenset({str, NoneType}), frozenset({int})
+_KINDS = {
+    **dict.fromkeys(("row", "places", "levels", "days", "documents", "count(*)", "last"), _NUMBER),
+    **dict.fromkeys(("code", "unreadable", "access_path"), _MAYBE_TEXT),
+}
+_CALLED: Mapping[type, str] = {str: "text", bytes: "a blob", int: "a number", float: "a fraction", NoneType: "nothing"}
 OrderColumn = Literal["title", "urn", "publisher"]
 
 
@@ -66,6 +76,7 @@ class Quantity:
 
 def write_records(path: Path, leaves: Sequence[Leaf], sources: Sequence[Source], signatures: Sequence[str]) -> None:
     """Write records.db. Leaves come in row order, one signature each."""
+    path.unlink(missing_ok=True)
     with writing(path, _SCHEMA, _INDEXES) as db:
         db.executemany("INSERT INTO leaf VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", _leaf_rows(leaves, signatures))
         db.executemany("INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _source_rows(leaves, sources))
@@ -77,10 +88,14 @@ def write_records(path: Path, leaves: Sequence[Leaf], sources: Sequence[Source],
 
 
 class Records:
-    """The records of one catalog, read only, safe to share between threads and across a fork."""
+    """The records of one catalog, read only, safe to share between threads and across a fork.
+
+    Every read raises ReleaseIncompatible for a value of another kind than its column's, and
+    names the row; looking into a leaf's front matter does, too.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._db = Database(path, "a table release")
+        self._db = Database(path, "a table release", _check_kinds)
 
     def check(self, rows: int) -> None:
         """Look for every table and column, and compare the number of rows with the manifest's.
@@ -89,7 +104,7 @@ class Records:
         """
         for statement in _READ:
             self._db.all(f"{statement} LIMIT 0")
-        found = self._db.one("SELECT count(*), coalesce(max(row), -1) FROM leaf")
+        found = self._db.one("SELECT count(*), coalesce(max(row), -1) AS last FROM leaf")
         if found != (rows, rows - 1):
             raise ReleaseIncompatible(f"records: expected rows 0 to {rows - 1}, found {found[0]} up to row {found[1]}")
 
@@ -99,8 +114,7 @@ class Records:
 
     def sources(self) -> dict[str, Source]:
         """Every source directory, by name."""
-        found = self._db.all("SELECT directory, family, publisher, urn, path, front_matter, body FROM source")
-        return {line[0]: _source(line) for line in found}
+        return {line[0]: _source(line) for line in self._db.all(_SOURCES)}
 
     def publishers(self) -> dict[str, list[str]]:
         """Publisher domain → its source directories, both sorted."""
@@ -118,7 +132,12 @@ class Records:
 
     def rows_of_tags(self, tags: Sequence[str]) -> list[int]:
         """Rows that carry any of these tags, sorted."""
-        return sorted({line[0] for line in self._db.of("SELECT row FROM tag WHERE tag IN ({})", tags)})
+        found = sorted({line[0] for line in self._db.of("SELECT row FROM tag WHERE tag IN ({})", tags)})
+        last = self._db.one("SELECT coalesce(max(row), -1) AS last FROM leaf")[0]
+        for row in (*found[:1], *found[-1:]):
+            if not 0 <= row <= last:
+                raise ReleaseIncompatible(f"records: expected rows 0 to {last} in tag, found {row}")
+        return found
 
     def rows_of_variable(self, variable: str) -> list[tuple[tuple[int, int, int], str, int]]:
         """`(coverage, path, row)` of each document of a variable; coverage is places, levels, days."""
@@ -204,15 +223,16 @@ class Records:
 class _FrontMatter(Mapping[str, Any]):
     """A leaf's front matter, parsed when first looked into: of 140 candidates read, ten are shown with it."""
 
-    __slots__ = ("_parsed", "_text")
+    __slots__ = ("_parsed", "_row", "_text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, row: int, text: str) -> None:
+        self._row = row
         self._text = text
         self._parsed: dict[str, Any] | None = None
 
     def _all(self) -> dict[str, Any]:
         if self._parsed is None:
-            self._parsed = json.loads(self._text)
+            self._parsed = _object(self._text, f"row {self._row}")
         return self._parsed
 
     def __getitem__(self, key: str) -> Any:
@@ -230,25 +250,90 @@ class _FrontMatter(Mapping[str, Any]):
 
 def _leaves(lines: Sequence[tuple[Any, ...]]) -> dict[int, Leaf]:
     """Row → leaf, of lines of the statement _LEAVES."""
-    queries, tags = (_parsed([line[column] for line in lines]) for column in (_QUERIES, _TAGS))
+    queries, tags = (_lists(lines, column) for column in (_QUERIES, _TAGS))
     found: dict[int, Leaf] = {}
     for line, asked, tagged in zip(lines, queries, tags, strict=True):
         values = list(line)
         values[_QUERIES], values[_TAGS] = tuple(asked), tuple(tagged)
-        values[_FRONT_MATTER] = _FrontMatter(line[_FRONT_MATTER])
+        values[_FRONT_MATTER] = _FrontMatter(line[0], line[_FRONT_MATTER])
         found[line[0]] = Leaf(*values[1:])
     return found
 
 
-def _parsed(texts: Sequence[str]) -> list[list[str]]:
-    """JSON lists decoded in one call, which takes a quarter of the time of one call each."""
-    found: list[list[str]] = json.loads(f"[{','.join(texts)}]")
+def _lists(lines: Sequence[tuple[Any, ...]], column: int) -> list[list[str]]:
+    """A column of JSON lists, decoded in one call, which takes a quarter of the time of one call each."""
+    try:
+        found: list[list[str]] = _parsed(f"[{','.join([line[column] for line in lines])}]")
+    except ValueError:
+        found = []
+    if len(found) != len(lines) or not all(map(_is_texts, found)):
+        row = next((line[0] for line in lines if not _holds_texts(line[column])), lines[0][0])
+        raise ReleaseIncompatible(f"records: expected a list of texts as {_LEAF_COLUMNS[column - 1]} of row {row}")
     return found
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and _TEXT.issuperset(map(type, value))
+
+
+def _holds_texts(text: str) -> bool:
+    try:
+        return _is_texts(_parsed(text))
+    except ValueError:
+        return False
 
 
 def _source(line: tuple[Any, ...]) -> Source:
     directory, family, publisher, urn, path, front_matter, body = line
-    return Source(directory, family, publisher, urn, path, json.loads(front_matter), body)
+    return Source(directory, family, publisher, urn, path, _object(front_matter, f"source {directory!r}"), body)
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    """Front matter. Raises ReleaseIncompatible."""
+    try:
+        found = _parsed(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ReleaseIncompatible(f"records: expected a JSON object as front_matter of {where}")
+    return found
+
+
+def _parsed(text: str) -> Any:
+    """JSON whose values can be sent on. Raises ValueError: also for NaN, infinities, half characters and depth."""
+    try:
+        value = _DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    return value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number of JSON")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+
+
+def _check_kinds(names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> None:
+    for place, (name, values) in enumerate(zip(names, zip(*lines, strict=True), strict=True)):
+        kinds = _KINDS.get(name, _TEXT)
+        if not kinds.issuperset(map(type, values)):
+            _refuse(names, place, next(line for line in lines if type(line[place]) not in kinds))
+
+
+def _refuse(names: Sequence[str], place: int, line: Sequence[Any]) -> NoReturn:
+    """Say which value is of a wrong kind: by its row, where the line has one, else by what else the line says."""
+    expected = "a number" if _KINDS.get(names[place]) is _NUMBER else "text"
+    known = [f"{name} {value!r}" for name, value in zip(names, line, strict=True) if type(value) in (str, int)]
+    where = next((each for each in known if each.startswith("row ")), known[0] if known else "a row")
+    found = _CALLED[type(line[place])]
+    raise ReleaseIncompatible(f"records: expected {expected} as {names[place]} of {where[:200]}, found {found}")
 
 
 def _leaf_rows(leaves: Sequence[Leaf], signatures: Sequence[str]) -> Iterator[tuple[Any, ...]]:

@@ -20,6 +20,10 @@ TIMEOUT_S = 5.0
 _MOST_BYTES = 10_000_000
 
 
+class KeyRefused(ModelUnavailable):
+    """The gateway answers, and does not take the key."""
+
+
 def key_spend_usd(settings: Settings, timeout_s: float = TIMEOUT_S) -> float:
     """Dollars that the key has spent over all its life, by the gateway's own books. Raises ModelUnavailable."""
     data = _get(settings, "/key", timeout_s).get("data")
@@ -45,7 +49,7 @@ def _get(settings: Settings, path: str, timeout_s: float) -> dict[str, Any]:
     except (OSError, ValueError, http.client.HTTPException) as error:  # a ValueError where the address is none
         raise ModelUnavailable("The model gateway could not be reached, or broke off") from error
     if status in (401, 403):
-        raise ModelUnavailable(f"The model gateway refuses the key (HTTP {status}); set another OPENROUTER_API_KEY")
+        raise KeyRefused(f"The model gateway refuses the key (HTTP {status}); set another OPENROUTER_API_KEY")
     if status != http.client.OK:
         raise ModelUnavailable(f"The model gateway answered {path} with HTTP {status}")
     return _object(content)

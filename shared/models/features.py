@@ -82,6 +82,8 @@ _PARTS = re.compile(
 # What a question may be about that names no place.
 _USUAL = frozenset({US, "oecd", "europe"})
 _GROUPS = _USUAL | {ABROAD}
+# From here on, and further up, lie the scripts whose single letters are words.
+_IDEOGRAPHS = "\u3400"
 _LETTERS = re.compile(r"\W+")
 
 
@@ -91,6 +93,15 @@ def content_words(text: str) -> list[str]:
     Empty for "the of and to", for "!!!" and for "table of numbers".
     """
     return _Reader().words(text)
+
+
+def is_worded(text: str) -> bool:
+    """Whether a chunk of the text has a content word of two letters or more, or of a script whose letters are words.
+
+    Not "x" and not "a b c"; but "R&D", whose letters stand together, and "水".
+    """
+    reader = _Reader()
+    return any(len("".join(found)) > 1 or "".join(found) >= _IDEOGRAPHS for found in map(reader.words, text.split()))
 
 
 def measure(question: Question, candidates: Sequence[Candidate]) -> list[Features]:

@@ -9,8 +9,9 @@ Three steps, whose numbers are fitted by build_jobs/fit_ranker.py and lie in ran
 3. *Score.* The gate as a probability is the best candidate's score; the others fall from it in proportion to how
    far below they are ordered, and reach 50 where a right answer is no longer found. Under 50 means "not this".
 
-A question without a content word scores 0 throughout. A candidate that the question names, by its code or by its
-title word for word, leads, and needs no gate: it is what was asked for, however near anything lies.
+A question without a content word, or of single letters only, scores 0 throughout. A candidate that the question
+names, by its code or by its title word for word, leads, and needs no gate: it is what was asked for, however near
+anything lies.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from importlib import resources
 from anyio import to_thread
 
 from shared.contracts.release import NullBank
-from shared.models.features import FEATURES, Features, content_words, is_titled, measure, titles_of
+from shared.models.features import FEATURES, Features, content_words, is_titled, is_worded, measure, titles_of
 from shared.models.ledger import Ledger
 from shared.models.provider import Candidate, Judgement, Provider, Question, Verdict
 
@@ -103,6 +104,9 @@ def scores_of(question: Question, candidates: Sequence[Candidate], bank: NullBan
     if not candidates or not any(map(content_words, question.phrasings)):
         return [0.0] * len(candidates)
     named = names_of(question, candidates)
+    # The embedder puts a lone letter near some table or other, and the gate knows of nothing but nearness.
+    if not any(map(is_worded, question.phrasings)):
+        return _led([0.0] * len(candidates), named)
     if is_code(question) and any(candidate.bm25 for candidate in candidates):
         return _led(_by_keyword(candidates), named)
     values = [order_value(features, weights) for features in measure(question, candidates)]

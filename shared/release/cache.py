@@ -31,6 +31,7 @@ RANGE_BYTES = 8 << 20
 RANGE_THREADS = 8
 _HASH_BYTES = 1 << 20
 _POLL_S = 0.02
+_ELSEWHERE = "set it to a folder that this user alone can write to"
 
 
 class Hold:
@@ -51,8 +52,8 @@ class Cache:
     """The release files kept in one folder. Raises CacheUnusable where it cannot keep them."""
 
     def __init__(self, folder: Path) -> None:
-        with _failures():
-            self._files = _private(_private(folder) / "files")
+        with cache_failures():
+            self._files = private_folder(private_folder(folder) / "files")
 
     def copy_all(
         self, bucket: Bucket, wanted: Sequence[tuple[str, ReleaseFile]], advance: Advance
@@ -62,7 +63,7 @@ class Cache:
         A file that another process is copying is waited for and then shared. `advance` is told the bytes of
         each step, from several threads.
         """
-        with _failures():
+        with cache_failures():
             self._sweep()
             self._make_room([file for _, file in wanted])
         # One thread a file, which holds at most one lock and waits only for the range threads, which hold
@@ -77,14 +78,14 @@ class Cache:
 
     def evict(self) -> None:
         """Remove every file that no process holds."""
-        with _failures():
+        with cache_failures():
             for path in self._files.iterdir():
                 _remove_unheld(path)
 
     def _copy(self, bucket: Bucket, key: str, file: ReleaseFile, advance: Advance, ranges: Executor) -> int:
         """A descriptor that holds the file, which is copied unless it is there."""
         copied = False
-        with _failures():
+        with cache_failures():
             while (held := _held(self._files / file.sha256, file.bytes)) is None:
                 copied |= self._fill(_Source(bucket, key, file), advance, ranges)
         if not copied:
@@ -113,7 +114,10 @@ class Cache:
             self.evict()
         missing, free = self._missing_bytes(files), shutil.disk_usage(self._files).free
         if missing > free:
-            raise CacheUnusable(f"CACHE_DIR has too little room: the release needs {missing} bytes, free are {free}")
+            raise CacheUnusable(
+                f"CACHE_DIR has too little room: the release needs {missing} bytes, free are {free};"
+                f" make room, or {_ELSEWHERE}"
+            )
 
     def _missing_bytes(self, files: Sequence[ReleaseFile]) -> int:
         """What is still to be written. A part another process is filling has its room already."""
@@ -314,20 +318,38 @@ def _reserved(part: Path) -> int:
         return 0
 
 
-def _private(folder: Path) -> Path:
-    """The folder, made if need be. Refused where another user made it or could write into it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    link, found = folder.lstat(), folder.stat()
-    if {link.st_uid, found.st_uid} != {os.geteuid()} or found.st_mode & 0o022:
-        raise CacheUnusable("CACHE_DIR: expected a folder that no other user can write to, found one that others can")
+def private_folder(folder: Path) -> Path:
+    """The folder, made if need be. Raises CacheUnusable where it is none, or another user could write into it."""
+    with cache_failures():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse_shared(folder)
     return folder
 
 
+def refuse_shared(folder: Path) -> None:
+    """Raises CacheUnusable for a folder that another user made or could write into."""
+    with cache_failures():
+        link, found = folder.lstat(), folder.stat()
+    if {link.st_uid, found.st_uid} != {os.geteuid()} or found.st_mode & 0o022:
+        raise CacheUnusable(
+            "CACHE_DIR: expected a folder that no other user can write to, found one that others can;"
+            f" `chmod go-w` it if it is yours, or {_ELSEWHERE}"
+        )
+
+
 @contextmanager
-def _failures() -> Iterator[None]:
+def cache_failures() -> Iterator[None]:
     """What the operating system says, as CacheUnusable; our own errors pass."""
     try:
         yield
     except OSError as error:
-        reason = "it is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-        raise CacheUnusable(f"CACHE_DIR cannot be used: {reason}") from error
+        raise CacheUnusable(f"CACHE_DIR cannot be used: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    """What is wrong and what to do, without the path: callers of a service see it."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"it is full; make room, or {_ELSEWHERE}"
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"it, or what it lies in, is a file; {_ELSEWHERE}"
+    return f"{error.strerror or error}; {_ELSEWHERE}"

@@ -19,6 +19,8 @@ from shared.release import manifest as manifests
 from shared.release.cache import check_size
 from shared.release.reader import read_manifest
 
+_POINTER = "/current.json"
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -96,6 +98,17 @@ def rollback(bucket: Bucket, catalog: str) -> Pointer:
         raise ReleaseMissing(f"catalog {catalog!r} has no previous release to roll back to")
     _check_complete(bucket, read_manifest(bucket, catalog, before.previous))
     return _point(bucket, catalog, before.previous, before.release, version)
+
+
+def exists(bucket: Bucket, catalog: str) -> bool:
+    """Whether anything was ever published there, or is complete but for the pointer."""
+    return bucket.size(manifests.pointer_key(catalog)) is not None or bool(_ids(bucket, catalog))
+
+
+def catalogs(bucket: Bucket) -> list[str]:
+    """The names of the catalogs that have a current release, sorted."""
+    folders = (key.removesuffix(_POINTER) for key in bucket.keys("") if key.endswith(_POINTER))
+    return sorted(name for name in folders if "/" not in name)
 
 
 def releases(bucket: Bucket, catalog: str) -> list[Listed]:

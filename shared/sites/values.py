@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shared.contracts.items import Json
 
-_TAG = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>]*>", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _URL = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -36,7 +36,17 @@ def mended(text: str) -> str:
 
 def plain(text: str) -> str:
     """The text as a reader sees it: entities read, tags and addresses gone, one blank between words."""
-    return " ".join(_URL.sub(" ", _TAG.sub(" ", mended(text))).split())
+    return " ".join(_URL.sub(" ", _TAG.sub(" ", _without_comments(mended(text)))).split())
+
+
+def _without_comments(text: str) -> str:
+    """A pattern would look for the end of each comment that has none: 20,000 of them took it 5 s."""
+    kept: list[str] = []
+    start = 0
+    while (opens := text.find("<!--", start)) >= 0 and (closes := text.find("-->", opens + 4)) >= 0:
+        kept += [text[start:opens], " "]
+        start = closes + 3
+    return "".join([*kept, text[start:]])
 
 
 _LARGEST = 10.0**15

@@ -116,7 +116,8 @@ async def _judge_by_family(judge: Judge, candidates: Sequence[Candidate], asked:
     for call in calls:
         call.settle(judged)
     if rest:
-        message = f"Only the first {len(chosen)} sources of the pool are judged."
+        first = f"{len(chosen)} sources of the pool are" if len(chosen) > 1 else "source of the pool is"
+        message = f"Only the first {first} judged."
         judged.notices.append(notice("source_not_scored", message, sources=[family for family, _ in rest]))
 
 

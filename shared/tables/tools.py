@@ -41,7 +41,7 @@ MOST_TEXT_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `parse` makes of the arguments what can be run, or raises RequestError with one sentence.
+    """One tool. `parse` makes of the arguments that `takes` names what can be run, or raises RequestError.
 
     `paid` tools ask models; `as_text` says the reply in a few lines for a model that reads no structure.
     """
@@ -54,6 +54,17 @@ class Tool:
     parse: Callable[[Arguments], Ask]
     as_text: Callable[[Reply], str]
     paid: bool = False
+
+    def ask(self, arguments: Arguments) -> Ask:
+        """What can be run. Raises RequestError with one sentence, also for an argument that the schema does not name:
+
+        a model that misspells one reads the answer as if it had counted.
+        """
+        unknown = next((name for name in arguments if name not in self.takes["properties"]), None)
+        if unknown is not None:
+            known = ", ".join(self.takes["properties"]) or "none"
+            raise RequestError(f"unknown argument {unknown[:64]!r}; {self.name} takes {known}")
+        return self.parse(arguments)
 
     def listed(self) -> dict[str, Any]:
         """The tool as `tools/list` has it."""
@@ -77,7 +88,7 @@ def _schema(kind: Any) -> Schema:
 
 
 def _takes(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(required)}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 def _text(said: str, **more: Any) -> Schema:
@@ -95,7 +106,7 @@ def _names(said: str) -> Schema:
 
 def _parse_search(arguments: Arguments) -> Ask:
     """As GET /ask, but in all mounted catalogs: which of them to search is not for a model to choose."""
-    request = parse_ask({name: value for name, value in arguments.items() if name != "catalogs"})
+    request = parse_ask(arguments)
     return lambda tables, ledger, base_url: search(request, tables, ledger, base_url)
 
 
@@ -153,11 +164,10 @@ def _required(arguments: Arguments, name: str) -> str:
 
 
 def _limit(arguments: Arguments, default: int, most: int) -> int:
-    """`pageSize`, or its alias `limit`, clamped as the routes clamp it."""
-    for name in ("pageSize", "limit"):
-        if arguments.get(name) is not None:
-            return max(1, min(most, whole_number(arguments[name], name)))
-    return default
+    """`pageSize`, clamped as the routes clamp it."""
+    if arguments.get("pageSize") is None:
+        return default
+    return max(1, min(most, whole_number(arguments["pageSize"], "pageSize")))
 
 
 def _variable_text(reply: Reply) -> str:

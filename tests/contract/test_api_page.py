@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 import pytest
-from examples import BLOCK, COUNTING, PAGE, block, without_scores
+from examples import BLOCK, COUNTING, PAGE, block, pretty, without_scores
 from wire import Service
 
 from cli.gateway import gateway as make_gateway
+from shared.edge.openapi.document import EXAMPLES
 from shared.edge.openapi.operations import OPERATIONS
 from shared.settings import Settings
 
@@ -42,6 +43,13 @@ def test_an_example_is_what_the_demo_answers(demo_gateway: Service, name: str, g
     assert [language for language, _ in before] == [language for language, _ in now], "run `make examples`"
     for (language, was), (_, told) in zip(before, now, strict=True):
         assert comparable(language, was, name) == comparable(language, told, name), "run `make examples`"
+
+
+def test_letters_are_written_as_they_are() -> None:
+    told = {"…": "é" * 200, "ü": [{"naïve": "→" * 120}]}
+    assert json.loads(pretty(told)) == told
+    for text in (pretty(told), TEXT, EXAMPLES.read_text(encoding="utf-8")):
+        assert not re.search(r"\\u[0-9a-f]{4}", text), "run `make examples`"
 
 
 def comparable(language: str, text: str, name: str) -> Any:

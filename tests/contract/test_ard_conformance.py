@@ -15,7 +15,7 @@ import pytest
 from wire import Service
 
 URN = re.compile(r"^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$")
-TIMEOUT_S = 5
+TIMEOUT_S = 60
 
 
 def call(url: str, body: object = None) -> tuple[int, Any, Any]:

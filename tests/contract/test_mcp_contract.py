@@ -151,6 +151,23 @@ def test_wrong_arguments_and_unknown_tools_are_invalid_params(gateway: Service) 
     assert all(name in unknown["message"] for name in TOOLS)
 
 
-def test_unknown_arguments_are_ignored_as_the_routes_ignore_unknown_keys(gateway: Service) -> None:
-    called = call(gateway, "variable", {"id": "Mean_Rainfall", "mood": "sunny"})
-    assert called["result"]["isError"] is False
+@pytest.mark.parametrize(
+    ("tool", "good"),
+    [("search", {"query": "rainfall"}), ("variable", {"id": "Mean_Rainfall"}), ("entry", {"id": RAINFALL}),
+     ("variables", {"populationType": "Person", "measuredProperty": "count", "statType": "measuredValue"})],
+)  # fmt: skip
+@pytest.mark.parametrize("unknown", ["pagesize", "limit", "k", "q", "catalogs", "x" * 500])
+def test_an_argument_that_the_schema_does_not_name_is_refused_with_those_it_does(
+    gateway: Service, tool: str, good: dict[str, Any], unknown: str
+) -> None:
+    """A misspelled one that is passed over would be answered as if it had been meant otherwise."""
+    error = call(gateway, tool, {**good, unknown: 3})["error"]
+    assert error["code"] == -32602
+    assert error["message"].startswith(f"unknown argument {unknown[:64]!r}; {tool} takes ")
+    assert all(name in error["message"] for name in good)
+    assert len(error["message"]) < 250
+
+
+def test_a_tool_without_arguments_says_so(gateway: Service) -> None:
+    error = call(gateway, "publishers", {"page": 2})["error"]
+    assert (error["code"], error["message"]) == (-32602, "unknown argument 'page'; publishers takes none")

@@ -27,9 +27,15 @@ def facets(registry: Service, **body: Any) -> dict[str, dict[str, int]]:
     return {field: {each["value"]: each["count"] for each in facet["buckets"]} for field, facet in found.items()}
 
 
+def test_a_route_that_is_none_says_where_the_routes_are(registry: Service) -> None:
+    answer = registry.get("/serch")
+    assert (answer.status, answer.json["error"]) == (404, "No such route: see /openapi.json")
+
+
 def test_the_card_has_three_keys_and_absolute_addresses(registry: Service) -> None:
     answer = registry.get("/", {"Accept": "application/json"})
     assert answer.json.keys() == {"name", "store", "endpoints"}
+    assert answer.json["store"] == "object storage"
     assert answer.json["endpoints"] == {
         "search": "https://ard.example.org/search",
         "explore": "https://ard.example.org/explore",
@@ -376,7 +382,7 @@ def test_a_file_is_sent_as_markdown(registry: Service) -> None:
 
 
 def test_every_document_of_the_demo_is_sent_byte_for_byte(demo_gateway: Service) -> None:
-    connection = http.client.HTTPConnection(*demo_gateway.address, timeout=5)
+    connection = http.client.HTTPConnection(*demo_gateway.address, timeout=60)
     documents = sorted((ROOT / "demo/sources").rglob("*.md"))
     for document in documents:
         connection.request("GET", f"/okf/file?path={quote(document.relative_to(ROOT / 'demo').as_posix())}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -62,15 +63,18 @@ def gateway_for(fake: OpenRouter, pace: Pace | None = None, **given: Any) -> Gat
     return Gateway(settings_for(fake, **given), pace or Pace(back_off_s=0.001))
 
 
-def ask(gateway: Gateway, work: Work, deadline_s: float = 20.0) -> Asked:
-    """Run the work; close its connections before the loop ends. A deadline that passes is a QueryCancelled."""
+def ask(gateway: Gateway, work: Work, deadline_s: float = 20.0, ends: Callable[[], bool] | None = None) -> Asked:
+    """Run the work; close its connections before the loop ends. A deadline that passes is a QueryCancelled.
+
+    With `ends` the deadline passes when that has become true, however long it takes.
+    """
     ledger = Ledger()
     gateway.client()
 
     async def run() -> Asked:
         try:
-            with anyio.move_on_after(deadline_s):
-                return Asked(await work(gateway, ledger), None, ledger)
+            with anyio.move_on_after(deadline_s if ends is None else math.inf) as scope:
+                return Asked(await _ended(work(gateway, ledger), scope, ends), None, ledger)
             return Asked(None, QueryCancelled("the deadline passed"), ledger)
         except AskbucketError as error:
             return Asked(None, error, ledger)
@@ -78,6 +82,23 @@ def ask(gateway: Gateway, work: Work, deadline_s: float = 20.0) -> Asked:
             await gateway.client().aclose()
 
     return anyio.run(run)
+
+
+async def _ended(work: Awaitable[Any], scope: anyio.CancelScope, ends: Callable[[], bool] | None) -> Any:
+    """The result of the work, with somebody beside it who looks whether it is to end."""
+    if ends is None:
+        return await work
+
+    async def look() -> None:
+        while not ends():
+            await anyio.sleep(0.01)
+        scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(look)
+        result = await work
+        group.cancel_scope.cancel()
+    return result
 
 
 def embedding(*texts: str, dimension: int = DIMENSION) -> Work:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,13 +23,16 @@ from build_jobs import index
 from build_jobs.collect import collect
 from build_jobs.embed import Embedded, signatures_of
 from build_jobs.progress import Progress
+from build_jobs.publish import check_writable
+from build_jobs.run import build_tables
 from build_jobs.verify import verify
 from shared.bucket.base import open_bucket
-from shared.errors import AskbucketError, BuildError
+from shared.errors import AskbucketError, BucketError, BuildError, CacheUnusable
 from shared.index.records import write_records
 from shared.index.scan import write_vectors
 from shared.models.ledger import Ledger
 from shared.release import reader, writer
+from shared.settings import Settings
 
 STAGES = ["collect", "embed", "index", "verify", "publish"]
 
@@ -119,7 +124,7 @@ def test_B01_two_builds_at_once_end_with_one_complete_release(tmp_path: Path) ->
 def test_B03_vectors_that_a_provider_reordered_are_never_published(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="its vector is not its text's"):
         build(tmp_path, embedder=HashEmbedder(twist=lambda vectors: vectors[::-1]))
-    assert not (tmp_path / "bucket").exists()
+    assert everything(tmp_path / "bucket") == {}
 
 
 def test_B03_a_reordered_batch_is_not_reused_after_it_was_found(tmp_path: Path) -> None:
@@ -184,3 +189,60 @@ def test_R13_broken_leaves_are_in_the_release_flagged_and_in_the_report(tmp_path
     assert set(report.as_json()["unreadable"]) == {
         f"sources/mixed/{name}.md" for name in ("broken-yaml", "empty", "never-closed")
     }
+
+
+def unusable(kind: str, tmp_path: Path) -> Path:
+    """A path at which no folder of this user's alone can be: root may write anywhere but in /proc."""
+    if kind == "open to others":
+        (tmp_path / "open").mkdir()
+        (tmp_path / "open").chmod(0o777)
+        return tmp_path / "open"
+    (tmp_path / "taken").write_text("no folder")
+    return {"a file": tmp_path / "taken", "below a file": tmp_path / "taken" / "x", "in /proc": Path("/proc/x/y")}[kind]
+
+
+@pytest.mark.parametrize("kind", ["a file", "below a file", "in /proc", "open to others"])
+def test_a_cache_that_cannot_be_used_is_refused_by_name_before_anything_is_embedded(tmp_path: Path, kind: str) -> None:
+    embedder = HashEmbedder()
+    settings = Settings(cache_dir=str(unusable(kind, tmp_path)))
+    building = build_tables([AWKWARD], (tmp_path / "bucket").as_uri(), settings=settings, embedder=embedder)
+    with pytest.raises(CacheUnusable, match=r"^CACHE_DIR.*set it to a folder") as refused:
+        asyncio.run(building)
+    assert (embedder.calls, str(tmp_path) in refused.value.message) == (0, False)
+
+
+def test_a_work_folder_that_goes_while_a_build_runs_is_an_error_that_names_the_cache(tmp_path: Path) -> None:
+    def told(progress: Progress) -> None:
+        if progress.stage == "embed" and (tmp_path / "cache").is_dir():
+            shutil.rmtree(tmp_path / "cache")
+            (tmp_path / "cache").write_text("no folder")
+
+    with pytest.raises(CacheUnusable, match=r"^CACHE_DIR cannot be used"):
+        build(tmp_path, told=told)
+
+
+@pytest.mark.parametrize("kind", ["a file", "below a file", "in /proc"])
+def test_a_bucket_that_cannot_be_written_is_found_before_anything_is_embedded(tmp_path: Path, kind: str) -> None:
+    embedder, url = HashEmbedder(), unusable(kind, tmp_path).as_uri()
+    building = build_tables([AWKWARD], url, settings=Settings(cache_dir=str(tmp_path / "cache")), embedder=embedder)
+    with pytest.raises(BucketError, match=re.escape(f"{url} cannot be written")):
+        asyncio.run(building)
+    assert embedder.calls == 0
+
+
+def test_looking_whether_a_bucket_can_be_written_leaves_nothing_in_it(tmp_path: Path) -> None:
+    bucket = open_bucket((tmp_path / "bucket").as_uri())
+    check_writable(bucket, CATALOG)
+    assert list(bucket.keys("")) == []
+
+
+def test_a_leaf_that_goes_while_a_build_runs_is_named(tmp_path: Path) -> None:
+    shutil.copytree(AWKWARD, tmp_path / "leaves")
+    leaf = min((tmp_path / "leaves").rglob("[a-z]*.md"))
+
+    def told(progress: Progress) -> None:
+        if progress.stage == "embed":
+            leaf.unlink(missing_ok=True)
+
+    with pytest.raises(BuildError, match=re.escape(leaf.name)):
+        build(tmp_path, told=told, roots=[tmp_path / "leaves"])

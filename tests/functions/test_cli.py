@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,9 @@ from build_jobs.leaves import generate
 from cli import gateway as gateway_of
 from cli import jobs
 from cli.main import main
+from shared.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_search_prints_title_source_score_variable_and_urn(
@@ -87,3 +94,104 @@ def test_the_names_that_help_writes_out_are_those_of_the_code(capsys: pytest.Cap
         shown = " ".join(capsys.readouterr().out.split())
         assert [name for name in names if f" {name}" not in shown] == []
     assert set(jobs.FAMILIES) == set(generate.FAMILIES)
+
+
+def line_of(capsys: pytest.CaptureFixture[str], command: list[str]) -> str:
+    """The one line on standard error of a command that fails."""
+    assert main(command) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    return line.removeprefix("askbucket: ")
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"askbucket {VERSION}\n")
+
+
+@pytest.mark.parametrize("port", ["99999", "65536", "-1"])
+def test_a_port_that_is_none_is_one_line(tiny_bucket: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert line_of(capsys, ["serve", "--bucket", tiny_bucket, "--port", port]) == f"--port {port}: expected 0 to 65535"
+
+
+def test_a_host_that_is_none_is_one_line(tiny_bucket: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = line_of(capsys, ["serve", "--bucket", tiny_bucket, "--host", "a..b", "--port", "0"])
+    assert said.startswith("--host a..b --port 0: ")
+
+
+def test_a_port_that_is_taken_names_both_ways_to_take_another(
+    tiny_bucket: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = line_of(capsys, ["serve", "--bucket", tiny_bucket, "--port", port])
+    assert said.startswith(f"port {port} of 127.0.0.1 is taken")
+    assert "--port" in said
+    assert "PORT=" in said
+
+
+def test_without_a_service_search_names_every_way_to_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = line_of(capsys, ["search", "rain", "--url", f"http://127.0.0.1:{free_port()}"])
+    assert [way for way in ("make demo", "askbucket serve", "--url", "--bucket") if way not in said] == []
+    assert "urlopen" not in said
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:x", "http://", "http://a b", "http://a..b"])
+def test_a_url_that_is_none_is_one_line(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert url in line_of(capsys, ["search", "rain", "--url", url])
+
+
+def test_a_service_that_does_not_speak_http_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def answer() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65_536)
+            connection.sendall(b"220 mail.example.org ESMTP\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answering = threading.Thread(target=answer)
+        answering.start()
+        said = line_of(capsys, ["search", "rain", "--url", f"http://127.0.0.1:{listener.getsockname()[1]}"])
+        answering.join()
+    assert said.startswith("No answer from http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("command", [["search", "rain"], ["serve", "--port", "0"]])
+def test_an_empty_bucket_says_how_to_build_into_it(command: list[str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "cli.main", *command, "--bucket", tmp_path.as_uri()],
+        capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert f"`askbucket build tables --leaves DIR --bucket {tmp_path.as_uri()}`" in line
+
+
+@pytest.mark.parametrize("verb", ["releases", "publish", "rollback", "prune"])
+def test_a_catalog_that_is_not_there_is_refused_with_those_that_are(
+    verb: str, tiny_bucket: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = line_of(capsys, [verb, "--catalog", "bilt-in", "--bucket", tiny_bucket])
+    assert said == f"{tiny_bucket} has no catalog 'bilt-in'; there is built-in"
+
+
+def test_a_bucket_without_catalogs_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = line_of(capsys, ["releases", "--bucket", tmp_path.as_uri()])
+    assert said.startswith(f"{tmp_path.as_uri()} has no catalog 'built-in'; there is none yet")
+
+
+def test_leaves_that_cannot_be_written_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"id": "A", "title": "Rain"}\n')
+    (tmp_path / "taken").write_text("no folder")
+    rows, to = str(tmp_path / "rows.jsonl"), str(tmp_path / "taken")
+    assert line_of(capsys, ["leaves", "worldbank", "--from", rows, "--to", to]).startswith(f"--to {to} cannot be")
+
+
+def test_one_leaf_is_one_leaf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"id": "A", "title": "Rain"}\n')
+    rows, to = str(tmp_path / "rows.jsonl"), str(tmp_path / "leaves")
+    assert main(["leaves", "worldbank", "--from", rows, "--to", to]) == 0
+    assert [line.split(" in ")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "1 leaf",
+        "1 row read, 0 of other directories, 0 bad",
+    ]

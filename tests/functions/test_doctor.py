@@ -124,7 +124,19 @@ def test_a_mounted_catalog_that_is_not_there_is_named_and_the_other_one_is_well(
 def test_counters_can_be_written_and_nothing_is_left_behind(tiny_bucket: str, tmp_path: Path, examine: Examine):
     status, found = examine(tiny_bucket, STATS_URL=(tmp_path / "stats").as_uri())
     assert (status, found["stats"][0]["status"]) == (0, "ok")
-    assert [path for path in (tmp_path / "stats").rglob("*") if path.is_file()] == []
+    assert not (tmp_path / "stats").exists()
+
+
+@pytest.mark.parametrize("there", [(), ("stats",), ("stats", "doctor"), ("stats", "2026-01-01")])
+def test_the_folder_of_the_counters_is_left_as_it_was(
+    tiny_bucket: str, tmp_path: Path, examine: Examine, there: tuple[str, ...]
+):
+    counters = tmp_path / "state"
+    counters.joinpath(*there).mkdir(parents=True)
+    before = sorted(counters.rglob("*"))
+    status, found = examine(tiny_bucket, STATS_URL=(counters / "stats").as_uri())
+    assert (status, found["stats"][0]["status"]) == (0, "ok")
+    assert sorted(counters.rglob("*")) == before
 
 
 def test_counters_that_cannot_be_written_are_a_failure(tiny_bucket: str, tmp_path: Path, examine: Examine):
@@ -135,8 +147,72 @@ def test_counters_that_cannot_be_written_are_a_failure(tiny_bucket: str, tmp_pat
 
 def test_a_cache_that_is_no_folder_is_told(tiny_bucket: str, tmp_path: Path, examine: Examine):
     (tmp_path / "taken").write_text("no folder")
-    _, found = examine(tiny_bucket, CACHE_DIR=str(tmp_path / "taken"))
-    assert found["cache"][0]["status"] == "warning"
+    for folder in (tmp_path / "taken", tmp_path / "taken" / "x", Path("/proc/x/y")):
+        status, found = examine(tiny_bucket, CACHE_DIR=str(folder))
+        assert (status, found["cache"][0]["status"]) == (1, "failed")
+
+
+def test_a_cache_that_others_can_write_to_is_a_failure_as_it_is_for_a_release(
+    tiny_bucket: str, tmp_path: Path, examine: Examine
+):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    status, found = examine(tiny_bucket, CACHE_DIR=str(tmp_path / "open"))
+    assert (status, found["cache"][0]["status"]) == (1, "failed")
+    assert "no other user can write to" in found["cache"][0]["message"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_looking_at_the_cache_leaves_it_as_it_was(tiny_bucket: str, tmp_path: Path, examine: Examine, there: bool):
+    cache = tmp_path / "state" / "cache"
+    (cache if there else cache.parent).mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    status, found = examine(tiny_bucket, CACHE_DIR=str(cache))
+    assert (status, found["cache"][0]["status"]) == (0, "ok")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SITE_URLS", "recipes"), ("AGENT_FINDER_SELF", "example.org"), ("RATE_LIMIT_STORAGE_URL", "http://here")],
+)
+def test_what_serve_refuses_to_start_with_is_a_failure(tiny_bucket: str, examine: Examine, name: str, value: str):
+    status, found = examine(tiny_bucket, **{name: value})
+    failed = [each for each_of in found.values() for each in each_of if each["status"] == "failed"]
+    assert (status, len(failed)) == (1, 1)
+    assert name in failed[0]["message"] + failed[0]["todo"]
+
+
+def test_without_a_bucket_both_ways_to_name_one_are_said_and_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch, examine: Examine
+):
+    monkeypatch.delenv("BUCKET_URL", raising=False)
+    status, found = examine("")
+    assert (status, found["bucket"][0]["status"], "settings" in found) == (1, "failed", False)
+    for check in ("bucket", "releases"):
+        assert found[check][0]["todo"] == "set BUCKET_URL, or give --bucket URL"
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+def test_nobody_judging_by_choice_is_told_as_a_choice(tiny_bucket: str, fake: OpenRouter, examine: Examine, key: str):
+    _, found = examine(tiny_bucket, LLM_PROVIDER="none", OPENROUTER_API_KEY=key, OPENROUTER_BASE_URL=fake.url)
+    [told] = found["keys"]
+    assert "LLM_PROVIDER=none: nobody judges" in told["message"]
+    assert told["status"] == "warning"
+    assert told["todo"].startswith("unset LLM_PROVIDER")
+
+
+def test_a_gateway_that_is_gone_is_the_networks_fault_and_a_refused_key_the_keys(
+    tiny_bucket: str, fake: OpenRouter, examine: Examine
+):
+    gone = f"http://127.0.0.1:{free_port()}"
+    for url, cause in ((gone, "the network"), (fake.url, "OPENROUTER_API_KEY")):
+        _, found = examine(tiny_bucket, OPENROUTER_API_KEY="sk-or-wrong", OPENROUTER_BASE_URL=url)
+        assert cause in found["keys"][0]["todo"]
+        assert ("valid" in found["keys"][0]["todo"]) == (url == fake.url)
+        assert [each["todo"] for each in found.get("models", []) if each["status"] == "failed"] in (
+            [], [found["keys"][0]["todo"]],
+        )  # fmt: skip
 
 
 def test_a_redis_that_does_not_answer_is_a_failure_without_its_password(tiny_bucket: str, examine: Examine):

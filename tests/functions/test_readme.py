@@ -77,7 +77,7 @@ def test_the_two_files_shown_become_a_release_as_the_readme_says(tmp_path: Path)
     [command] = [each for each in COMMANDS if "build tables" in each]
     done = run(command.replace("mine ", f"{tmp_path}/mine ").replace("$PWD/var", str(tmp_path / "var")))
     assert done.returncode == 0, done.stderr
-    assert "1 rows" in done.stdout
+    assert "1 row;" in done.stdout
     assert (tmp_path / "var" / "mine" / "built-in" / "current.json").exists()
 
 

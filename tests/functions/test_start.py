@@ -85,7 +85,7 @@ def test_serve_on_a_port_that_is_taken_says_so_in_one_line_and_exits_1(gateway: 
     ended = serve("--bucket", tiny_bucket, "--port", str(gateway.address[1]))
     assert ended.returncode == 1
     [line] = ended.stderr.splitlines()
-    assert f"--port {gateway.address[1]}" in line
+    assert f"port {gateway.address[1]} of 127.0.0.1 is taken" in line
 
 
 def test_serve_can_be_one_function_only(tiny_bucket: str) -> None:

@@ -235,8 +235,18 @@ def test_a_root_without_sources_and_a_catalog_without_publishers_are_refused(tmp
         collect([tmp_path])
     lonely = tmp_path / "lonely"
     shutil.copytree(AWKWARD / "sources" / "orphans", lonely / "sources" / "orphans")
-    with pytest.raises(BuildError, match="publisher"):
+    with pytest.raises(BuildError, match=r"publisher: <domain>` in orphans/_access.md \(not there\)$"):
         collect([lonely])
+
+
+def test_without_a_publisher_the_access_documents_that_were_looked_at_are_named(tmp_path: Path) -> None:
+    for number in range(7):
+        source = tmp_path / "sources" / f"rain{number}"
+        source.mkdir(parents=True)
+        (source / "_access.md").write_bytes(b"---\ntitle: Rain\n---\n")
+        (source / "wet.md").write_bytes(b"---\ntitle: Rain\nrepresentativeQueries: [how wet]\n---\n")
+    with pytest.raises(BuildError, match=r"in sources/rain0/_access\.md, .*sources/rain4/_access\.md and 2 more$"):
+        collect([tmp_path])
 
 
 def test_leaves_without_a_single_question_are_no_catalog(tmp_path: Path) -> None:

@@ -73,6 +73,22 @@ def test_a_question_without_a_content_word_scores_nothing(text):
     assert scores(question(text), TABLES) == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("text", ["x", "X?", "7", "a b c", "x y", "é", "the x of it"])
+def test_a_question_of_single_letters_scores_nothing_however_near_a_table_lies(text):
+    assert scores(question(text), TABLES) == [0.0, 0.0, 0.0]
+
+
+def test_a_single_letter_that_is_a_code_or_a_title_leads_alone():
+    coded, titled = candidate(3, "Sales", FAR, code="X"), candidate(4, "Y", FAR)
+    assert scores(question("X"), [*TABLES, coded]) == [0.0, 0.0, 0.0, 99.0]
+    assert scores(question("y"), [*TABLES, titled]) == [0.0, 0.0, 0.0, 99.0]
+
+
+@pytest.mark.parametrize("text", ["R&D", "M2", "vitamin D", "水", "人口"])
+def test_a_short_question_that_is_a_word_is_judged(text):
+    assert max(scores(question(text), TABLES)) > 0
+
+
 def test_a_bare_code_is_looked_up_by_keyword():
     codes = [candidate(0, "Gross domestic product", 0.5, bm25=4.0), candidate(1, "Total", 0.4, bm25=19.0)]
     found = scores(question("NY.GDP.MKTP.CD"), codes)

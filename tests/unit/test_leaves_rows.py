@@ -85,7 +85,7 @@ def test_rows_of_other_directories_are_skipped_and_counted_bad_rows_reported(tmp
 def test_no_usable_row_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
     source = tmp_path / "rows.jsonl"
     source.write_bytes(lines({"id": "no title"}))
-    with pytest.raises(BuildError, match="1 rows read, 0 of other directories, 1 bad; line 1: no title"):
+    with pytest.raises(BuildError, match="1 row read, 0 of other directories, 1 bad; line 1: no title"):
         write_leaves("census", str(source), tmp_path / "root")
 
 

@@ -11,6 +11,7 @@ import pytest
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import ReleaseIncompatible
 from shared.index.records import Records, coverage, dimensions, write_records
+from shared.index.selection import Selection
 
 
 def leaf(stem: str, **changes) -> Leaf:
@@ -162,3 +163,105 @@ def test_R04_a_release_of_another_shape_is_refused_when_it_is_opened(write, chan
         db.commit()
     with pytest.raises(ReleaseIncompatible, match="records: expected the tables of a table release"):
         records.check(1)
+
+
+def changed(records: Records, statement: str, *values: object) -> Records:
+    """The records with a change that no build makes, as in a release that somebody else wrote."""
+    with closing(sqlite3.connect(records._db._path)) as db:
+        db.execute(statement, values)
+        db.commit()
+    return records
+
+
+TEXT_COLUMNS = (
+    "path", "urn", "family", "source", "publisher", "code", "title", "description", "queries", "tags", "scope",
+    "front_matter", "body", "unreadable",
+)  # fmt: skip
+BLOB = b"\x00\xff"
+
+
+@pytest.mark.parametrize("column", TEXT_COLUMNS)
+@pytest.mark.parametrize("value", [BLOB, b"text", "text \ud800".encode("utf-8", "surrogatepass")])
+def test_R04_a_blob_where_a_leaf_has_text_is_refused_with_its_row_and_column(write, column, value):
+    records = changed(write(leaf("a"), leaf("b")), f"UPDATE leaf SET {column} = ? WHERE row = 1", value)
+    assert list(records.leaves([0])) == [0]
+    with pytest.raises(ReleaseIncompatible, match=f"records: expected text as {column} of row 1, found a blob"):
+        records.leaves([0, 1])
+
+
+def test_R04_text_that_is_no_utf_8_is_refused(write):
+    records = changed(write(leaf("a")), "UPDATE leaf SET title = CAST(x'ff' AS TEXT)")
+    with pytest.raises(ReleaseIncompatible, match="records: expected"):
+        records.leaves([0])
+
+
+BROKEN = ["", "{", "nonsense", "1", "null", '"text"', "[" * 100_000, '"\\ud800"', "9" * 5_000, "NaN"]
+NO_LISTS = [*BROKEN, "{}", "[1]", "[null]", "[[]]", '["a"],["b"]', '["\\udfff"]', '["a", NaN]', '["a"']
+NO_OBJECTS = [*BROKEN, "[]", '{"a": NaN}', '{"a": [-Infinity]}', '{"a": 1e999}', '{"a": {"\\ud800": 1}}', '{"a": 1} {}']
+
+
+def shortened(value: str) -> str:
+    return repr(value[:20])
+
+
+@pytest.mark.parametrize("column", ["queries", "tags"])
+@pytest.mark.parametrize("value", NO_LISTS, ids=shortened)
+def test_R04_a_list_of_a_leaf_that_cannot_be_read_is_refused_with_its_row(write, column, value):
+    records = changed(write(leaf("a"), leaf("b")), f"UPDATE leaf SET {column} = ? WHERE row = 1", value)
+    assert list(records.leaves([0])) == [0]
+    with pytest.raises(ReleaseIncompatible, match=rf"records: expected a list of texts as {column} of row 1$"):
+        records.leaves([0, 1])
+
+
+@pytest.mark.parametrize("value", NO_OBJECTS, ids=shortened)
+def test_R04_front_matter_that_cannot_be_read_is_refused_with_its_row_when_it_is_looked_into(write, value):
+    records = changed(write(leaf("a"), leaf("b")), "UPDATE leaf SET front_matter = ? WHERE row = 1", value)
+    found = records.leaves([0, 1])
+    assert found[0].front_matter["title"] == "a"
+    for look in (dict, len, lambda matter: matter.get("title")):
+        with pytest.raises(ReleaseIncompatible, match=r"records: expected a JSON object as front_matter of row 1$"):
+            look(found[1].front_matter)
+
+
+@pytest.mark.parametrize("value", NO_OBJECTS, ids=shortened)
+def test_R04_an_access_documents_front_matter_that_cannot_be_read_is_refused_by_name(write, value):
+    records = changed(write(leaf("a")), "UPDATE source SET front_matter = ?", value)
+    with pytest.raises(ReleaseIncompatible, match=r"records: expected a JSON object as front_matter of source 'dc'$"):
+        records.sources()
+
+
+READS = {
+    "source SET publisher": lambda records: records.publishers(),
+    "source SET body": lambda records: records.sources(),
+    "variable SET places": lambda records: records.rows_of_variable("a"),
+    "variable SET days": lambda records: records.rows_of_variable("a"),
+    "quantity SET dimensions": lambda records: records.quantities("P", "c", "m"),
+    "quantity SET title": lambda records: records.quantities("P", "c", "m"),
+    "quantity SET documents": lambda records: records.quantities("P", "c", "m"),
+    "tag SET row": lambda records: records.rows_of_tags(["country"]),
+    "tag SET tag": lambda records: records.tags_where(Selection()),
+    "leaf SET urn": lambda records: records.urns(["dc"]),
+    "leaf SET path": lambda records: records.folders(),
+    "leaf SET title": lambda records: records.keys_where("title", Selection()),
+    "leaf SET source": lambda records: records.sources_where(Selection()),
+    "leaf SET family": lambda records: records.rows_of_codes(["a"]),
+    "leaf SET signature": lambda records: records.signatures(),
+}
+# In a column of text SQLite makes text of a number.
+OF_NUMBERS = ("variable SET places", "variable SET days", "quantity SET documents", "tag SET row")
+WRONG = [(where, BLOB) for where in READS] + [(where, value) for where in OF_NUMBERS for value in (0.5, float("inf"))]
+
+
+@pytest.mark.parametrize(("where", "value"), WRONG)
+def test_R04_a_value_of_a_wrong_kind_is_refused_wherever_it_is_read(write, where, value):
+    quantity = {"populationType": "P", "measuredProperty": "c", "statType": "m", "variable": "a"}
+    records = changed(write(leaf("a", front_matter=quantity)), f"UPDATE {where} = ?", value)
+    with pytest.raises(ReleaseIncompatible, match=r"records: expected .*found a (blob|fraction)"):
+        READS[where](records)
+
+
+@pytest.mark.parametrize("row", [-1, 1, 10**12])
+def test_R04_a_tag_of_a_row_that_is_not_there_is_refused(write, row):
+    records = changed(write(leaf("a")), "UPDATE tag SET row = ?", row)
+    with pytest.raises(ReleaseIncompatible, match=rf"records: expected rows 0 to 0 in tag, found {row}$"):
+        records.rows_of_tags(["country"])

@@ -126,8 +126,8 @@ def test_several_sets_are_reported_each_by_name_and_all_together():
     assert [part.rows[SCORE_ORDER].recall_10 for part in report.parts.values()] == [1.0, 0.0, 0.5]
     assert (report.questions, report.of) == (2, 2000)
     assert [line for line in as_text(report).splitlines() if line.endswith("a sample of 1,000")] == [
-        "one: 1 questions, a sample of 1,000",
-        "two: 1 questions, a sample of 1,000",
+        "one: 1 question, a sample of 1,000",
+        "two: 1 question, a sample of 1,000",
     ]
 
 

@@ -23,11 +23,12 @@ def test_production_defaults_are_the_documented_ones():
 
 @pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
 def test_each_setting_is_read_from_its_own_name(row):
-    value = {bool: "0", int: "7", float: "7.5"}.get(
+    value = {bool: "0", int: "77", float: "7.5"}.get(
         type(row.default), "embedded" if row.name == "llm_provider" else "x"
     )
+    value = {"max_body_bytes": "2077", "max_uri_bytes": "2077", "prefilter_band": "0.5"}.get(row.name, value)
     read = getattr(Settings.from_env({row.metadata["name"]: value}), row.name)
-    assert read == {bool: False, int: 7, float: 7.5}.get(type(row.default), value)
+    assert read == (False if value == "0" else type(row.default)(value))
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,48 @@ def test_each_setting_is_read_from_its_own_name(row):
 def test_a_value_that_cannot_be_read_names_the_variable_and_the_value(name, value):
     with pytest.raises(SettingsError, match=rf"^{name}={value!r}: "):
         Settings.from_env({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("REFRESH_S", "abc", "expected a number of seconds, 0 or more"),
+        ("REFRESH_S", "-1", "expected a number of seconds, 0 or more"),
+        ("REFRESH_S", "1e999", "expected a number of seconds, 0 or more"),
+        ("LLM_TIMEOUT", "0", "expected a number of seconds, 0.001 or more"),
+        ("SPEND_LIMIT_USD_PER_DAY", "ten", "expected a number of dollars, 0 or more"),
+        ("ARD_PREFILTER_BAND", "5", "expected a number from 0 to 2"),
+        ("ARD_PER_PHRASING", "", "expected a whole number from 0 to 1,000,000"),
+        ("MAX_URI_BYTES", "0", "expected a whole number of bytes from 1,024 to 1,000,000,000,000,000"),
+        ("AGENT_FINDER_MAX_BODY", "0", "expected a whole number of bytes from 1,024 to 1,000,000,000,000,000"),
+        ("MODEL_THREADS", "1" + "0" * 30, "expected a whole number from 0 to 1,024"),
+        ("SCAN_THREADS", "1.5", "expected a whole number from 0 to 1,024"),
+        ("TRUST_PROXY", "-1", "expected a whole number from 0 to 100"),
+        ("ARD_MIN_RERANK_SCORE", "101", "expected a whole number from 0 to 100"),
+        ("ARD_RESULT_SOURCES", "0", "expected a whole number from 1 to 1,000,000"),
+        ("OPENROUTER_EMBEDDING_DIMENSION", "0", "expected a whole number from 1 to 65,536"),
+        ("ARD_RERANK", "maybe", "expected 1 or 0"),
+        ("LLM_PROVIDER", "gpt", "expected 'openrouter', 'embedded' or 'none'"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_with_the_rule(name, value, rule):
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_env({name: value})
+    assert refused.value.message == f"{name}={value!r}: {rule}"
+
+
+@pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
+def test_no_number_is_too_long_to_be_refused_in_a_line(row):
+    if type(row.default) in (int, float):
+        with pytest.raises(SettingsError) as refused:
+            Settings.from_env({row.metadata["name"]: "9" * 5_000})
+        assert len(refused.value.message) < 300
+
+
+@pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
+def test_every_default_is_a_value_that_can_be_given(row):
+    given = str(int(row.default)) if isinstance(row.default, bool) else str(row.default)
+    assert getattr(Settings.from_env({row.metadata["name"]: given}), row.name) == row.default
 
 
 def test_an_empty_text_is_the_default():

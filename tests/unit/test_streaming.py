@@ -9,15 +9,18 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
+from werkzeug.test import create_environ
 
 from shared.contracts.events import Begin, Complete, End, Event, Failed, Result, Said
 from shared.edge import streaming
+from shared.edge.app import App
 from shared.edge.disconnect import has_left
 from shared.edge.process import Hosted, ProcessLoop
 from shared.edge.sse import HEARTBEAT, Frames
 from shared.edge.stream import Stream
 from shared.edge.streaming import Body, Running
 from shared.errors import ModelUnavailable
+from shared.settings import Settings
 
 
 @pytest.fixture
@@ -242,6 +245,32 @@ def test_a_connection_of_our_own_that_is_closed_has_left(pair):
 
 def test_a_server_that_shows_no_socket_never_says_so():
     assert not has_left(None)
+
+
+def test_M10_an_answer_that_takes_many_times_as_long_as_one_frame_may_is_sent_whole(
+    pair, loop: ProcessLoop, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(streaming, "SEND_S", 0.02)
+    server, _ = pair
+
+    async def slow() -> AsyncIterator[Event]:
+        yield Begin()
+        await anyio.sleep(0.5)
+        yield Complete()
+        yield End()
+
+    hosted = Hosted(lambda _: 1, is_stale=lambda _: False, close=lambda _: None, refresh_s=60, loop=loop)
+    assert hosted.wait(10)
+    routes = {"/ask": {"GET": lambda call, loaded: Stream(slow)}}
+    app = App(hosted, routes, describe=lambda _: {}, settings=Settings())
+    environ = create_environ("/ask")
+    environ["gunicorn.socket"] = server
+    reply = app.wsgi(environ, lambda status, headers, exc=None: lambda _: None)
+    frames = list(reply)
+    reply.close()
+    assert kinds(frames) == ["begin-nlweb-response", "complete", "end-nlweb-response"]
+    assert server.gettimeout() is None, "the next request on it waits as long as ever"
+    hosted.close()
 
 
 # One loop for several

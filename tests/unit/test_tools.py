@@ -34,7 +34,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def ask(name: str, arguments: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
     async def run() -> dict[str, Any]:
-        return await TOOLS[name].parse(arguments)(tables, Ledger(), "http://127.0.0.1/")
+        return await TOOLS[name].ask(arguments)(tables, Ledger(), "http://127.0.0.1/")
 
     return anyio.run(run)
 
@@ -47,6 +47,7 @@ def test_a_tool_is_listed_with_two_valid_schemas_of_objects(name):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
     assert "#/components" not in str(listed)
+    assert listed["inputSchema"]["additionalProperties"] is False
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=lambda value: value if isinstance(value, str) else "")
@@ -94,7 +95,9 @@ def test_an_unknown_entry_is_not_found(demo_tables):
         ("search", {"query": "rain", "sources": [1]}, "sources"),
         ("search", {"query": "rain", "order": "best"}, "order"),
         ("variable", {}, "id"),
-        ("variable", {"id": "a", "limit": "many"}, "limit"),
+        ("variable", {"id": "a", "pageSize": "many"}, "pageSize"),
+        ("search", {"query": "rain", "catalogs": ["built-in"]}, "catalogs"),
+        ("search", {"query": "rain", "pagesize": 3}, "pagesize"),
         ("variables", {"populationType": "Person", "measuredProperty": "count"}, "statType"),
         (
             "variables",
@@ -106,9 +109,4 @@ def test_an_unknown_entry_is_not_found(demo_tables):
 )
 def test_wrong_arguments_are_refused_by_name(name, arguments, named):
     with pytest.raises(RequestError, match=named):
-        TOOLS[name].parse(arguments)
-
-
-def test_which_catalogs_are_searched_is_not_for_a_model_to_choose(demo_tables):
-    found = ask("search", {"query": "life expectancy", "catalogs": ["no-such-catalog"]}, demo_tables)
-    assert found["results"]
+        TOOLS[name].ask(arguments)

@@ -78,7 +78,7 @@ class TablesToolbox:
 
     async def _run(self, tool: Tool, arguments: Mapping[str, Any], call: Call) -> Json:
         try:
-            ask = tool.parse(arguments)
+            ask = tool.ask(arguments)
         except RequestError as error:
             raise BadArguments(error.message) from error
         tables = self._tables

@@ -63,7 +63,7 @@ def card(settings: Settings, base_url: str) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "name": settings.registry_name,
-        "store": "in-memory",
+        "store": "object storage",
         "endpoints": {name: base_url + route for name, route in routes.items()},
     }
 
