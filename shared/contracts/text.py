@@ -27,3 +27,8 @@ def _seen(text: str) -> Iterator[str]:
             yield " "
         elif category not in {"Cf", "Cs"} and marks <= _MOST_MARKS:
             yield character
+
+
+def whole_characters(text: str) -> str:
+    """The text without half characters, which JSON can spell and nothing that writes UTF-8 can pass on."""
+    return text.encode("utf-8", "ignore").decode("utf-8")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.contracts.notices import Notice, notice
+from shared.contracts.text import whole_characters
 from shared.errors import ModelUnavailable, RelevanceScoringFailed
 from shared.models.ledger import Ledger
 from shared.models.openrouter import Message, OpenRouterClient
@@ -209,6 +210,6 @@ def _why(found: object) -> str:
     said = found.get("why", found.get("description")) if isinstance(found, dict) else None
     if not isinstance(said, str):
         return ""
-    plain = " ".join(said.split()).lstrip(". …")
+    plain = " ".join(whole_characters(said).split()).lstrip(". …")
     plain = _RELEVANT_INFORMATION.sub("", _PREAMBLE.sub("", plain))[:MAX_WHY_CHARS]
     return plain[:1].upper() + plain[1:]

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from shared.contracts.text import whole_characters
 from shared.models.ledger import Ledger
 from shared.models.openrouter import Message, OpenRouterClient
 from shared.models.provider import MAX_QUESTION_CHARS, Evidence, Provider
@@ -117,13 +118,15 @@ def read_text(answer: str, key: str) -> str:
     """The string under a key of the object that an answer holds, in one line; "" where there is none."""
     found = _object(answer)
     value = found.get(key) if isinstance(found, dict) else None
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return whole_characters(" ".join(value.split())) if isinstance(value, str) else ""
 
 
 def read_prose(answer: str, key: str) -> str:
     """The prose under the key, also of an object in a string; prose without JSON as it is; "" for anything else."""
     plain = _unfenced(answer)
-    value = read_text(plain, key) if plain.startswith(("{", "[")) else " ".join(plain.split())
+    value = read_text(plain, key) if plain.startswith(("{", "[")) else whole_characters(" ".join(plain.split()))
+    if value in ("null", "true", "false"):
+        return ""
     if value.startswith(("{", "[")):
         value = read_text(value, key)
     return value[:MAX_PROSE_CHARS]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 from conftest import build_tiny
-from fakes.openrouter import KEY, OpenRouter, stall
+from fakes.openrouter import KEY, OpenRouter, content, stall
 from rpc import request, send
 from stream_reader import SCRIPTED, reading, types, until
 from wire import ROOT, Service, deployed, function, ready_url, running, serving
@@ -311,6 +311,17 @@ def test_the_tool_drains_an_answer_into_one_object(sites: Service):
     assert "No language model is configured; results use retrieval scores." in reply["notices"]
     assert "answer" not in reply
     assert json.loads(result["result"]["content"][0]["text"]) == reply
+
+
+def test_M03_half_characters_of_a_model_do_not_end_the_tools_reply(chatting: Service, fake: OpenRouter):
+    halves = '{"results": [{"i": 0, "m": "strong", "why": "a\\ud83d b"}], "summary": "c\\ud83d d"}'
+    fake.fail(content(halves), when=lambda seen: seen.is_chat)
+    message = request("tools/call", {"name": "ask", "arguments": {"query": "waterfall"}})
+    answer = send(chatting, message)
+    fake.heal()
+    reply = json.loads(answer.content)["result"]["structuredContent"]
+    assert reply["answer"] == "c d"
+    assert {item["description"] for item in reply["items"]} == {"A b"}
 
 
 @pytest.mark.parametrize("arguments", [{}, {"query": ""}, {"query": "x", "mode": "y"}, {"query": "x", "min_score": 3}])

@@ -128,6 +128,13 @@ def test_the_reason_is_one_line_without_preamble_and_only_where_asked_for():
     assert read(answer, question=SiteQuestion("space", "recipes", says_why=False))[0][0].why == ""
 
 
+def test_M03_half_a_character_in_a_reason_is_left_out():
+    assert (
+        read(results({"i": 0, "m": "strong", "why": "Moon\ud83d trips \U0001f319."}))[0][0].why
+        == "Moon trips \U0001f319."
+    )
+
+
 def test_every_item_gets_a_verdict_where_it_is_asked_for():
     every = SiteQuestion("space", "movies", every=True)
     assert bands(results({"i": 0, "m": "exclude"}, {"i": 1, "m": "strong"}), question=every, most=5) == [

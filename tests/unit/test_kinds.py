@@ -336,3 +336,9 @@ def test_real_items_say_what_they_are_known_to_say(file, kind, always):
         for _, line in zip(range(400), lines, strict=False):
             known = KINDS[kind].columns(json.loads(line))
             assert all(known[name] is not None for name in always)
+
+
+def test_comments_are_left_out_and_a_page_of_nothing_but_their_beginnings_is_read_at_once():
+    assert plain("one<!-- <b>two</b>\n-->three<!----> four") == "one three four"
+    assert plain("five <!-- six") == "five <!-- six"
+    assert plain("-->" + "<!--" * 300_000).startswith("--><!--")

@@ -13,7 +13,7 @@ from shared.settings import Settings
 def main() -> None:
     settings = Settings.from_env()
     gateway = Gateway({"search": search(settings)}, {"recipes": scripted(settings)})
-    serve(gateway, "127.0.0.1", 0, lambda url: announce(url, ["recipes"], as_json=False))
+    serve(gateway, "127.0.0.1", 0, lambda url: announce(url, ["recipes"], as_json=False), lambda error: error.message)
 
 
 if __name__ == "__main__":
