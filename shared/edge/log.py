@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import threading
 import traceback
 from collections.abc import Iterable
@@ -100,7 +101,11 @@ def _where(error: BaseException) -> dict[str, Any]:
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """The one handler we add to a logger."""
+    """The one handler we add to a logger. It writes to what is standard error now: an earlier one may be closed."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 def _thread_died(died: threading.ExceptHookArgs) -> None:

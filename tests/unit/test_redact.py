@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import logging
 import sys
@@ -119,6 +121,8 @@ def test_X07_a_thread_that_dies_says_so_without_its_message(capfd, monkeypatch):
         raise KeyError("s3cr3t-value and more")
 
     try:
+        with io.StringIO() as closed, contextlib.redirect_stderr(closed):
+            to_stderr()  # as a command before this one did, in the same process
         to_stderr(secrets=["s3cr3t-value"])
         thread = threading.Thread(target=dies)
         thread.start()
