@@ -22,15 +22,17 @@ from urllib.parse import unquote, urlsplit
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.release import Manifest
-from shared.errors import AskbucketError, ModelUnavailable, ObjectMissing, ReleaseError
+from shared.errors import AskbucketError, BucketError, ModelUnavailable, ObjectMissing, ReleaseError
 from shared.models.account import KeyRefused, key_spend_usd, model_ids
 from shared.models.choice import judge_provider
 from shared.models.weights import BGE_SMALL, INSTALL, installed, locate
 from shared.release.cache import cache_failures, refuse_shared
-from shared.release.manifest import file_key, pointer_key
+from shared.release.manifest import Kind, file_key, pointer_key
 from shared.release.reader import current, read_manifest
 from shared.settings import Settings, without_userinfo
-from shared.tables.catalogs import Mount, mounts
+from shared.sites.kinds import KINDS
+from shared.tables.catalogs import BUILT_IN, Mount, mounts
+from shared.words import counted
 
 _WRITTEN = "doctor"
 Status = Literal["ok", "warning", "failed"]
@@ -51,7 +53,7 @@ class Checkup:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._manifests: dict[str, Manifest] = {}
+        self._complete: list[tuple[Mount, Manifest]] = []  # of the releases that can be served
         self._told: set[str] = set()  # errors that a finding has named
 
     def findings(self) -> Iterator[Finding]:
@@ -112,10 +114,23 @@ class Checkup:
 
     @cached_property
     def _mounts(self) -> tuple[Mount, ...]:
-        return mounts(self._settings)
+        """The tables' catalogs; none where the bucket has sites alone, whose tables are then not served."""
+        mounted = mounts(self._settings)
+        alone = self._sites and not self._settings.ard_catalogs and not _has_release(mounted[0])
+        return () if alone else mounted
+
+    @cached_property
+    def _sites(self) -> tuple[Mount, ...]:
+        """The sites in BUCKET_URL. Tables may have a kind's name, too; what cannot be read is taken for a site."""
+        built_in = mounts(self._settings)[0]
+        named = [Mount(kind, built_in.bucket) for kind in KINDS]
+        try:
+            return tuple(mount for mount in named if _has_release(mount) and _may_be_a_site(mount))
+        except BucketError:
+            return ()  # said of the built-in catalog, or by what refuses to serve
 
     def _bucket(self) -> Iterator[Finding]:
-        for mount in self._mounts:
+        for mount in self._mounts or self._sites[:1]:
             shown = f"{without_userinfo(mount.bucket.url)} can be read"
             try:
                 mount.bucket.read(pointer_key(mount.name))
@@ -126,30 +141,33 @@ class Checkup:
     def _releases(self) -> Iterator[Finding]:
         """That each catalog's current release is complete, by the sizes of its files."""
         for mount in self._mounts:
-            try:
-                yield self._release(mount)
-            except AskbucketError as error:
-                todo = _TODO["releases"] if isinstance(error, ReleaseError) else _TODO["bucket"]
-                self._told.add(error.message)
-                yield Finding("releases", "failed", self._safe(error.message), todo)
+            yield self._release(mount, "tables")
         yield from self._together()
+        for mount in self._sites:
+            yield self._release(mount, "items")
 
-    def _release(self, mount: Mount) -> Finding:
+    def _release(self, mount: Mount, kind: Kind) -> Finding:
+        try:
+            return self._measured(mount, kind)
+        except AskbucketError as error:
+            self._told.add(error.message)
+            todo = _rebuild(mount, kind) if isinstance(error, ReleaseError) else _TODO["bucket"]
+            return Finding("releases", "failed", self._safe(error.message), todo)
+
+    def _measured(self, mount: Mount, kind: Kind) -> Finding:
+        """Raises ReleaseError and BucketError where it does not come as far as the files."""
         pointer = current(mount.bucket, mount.name)
-        manifest = read_manifest(mount.bucket, mount.name, pointer.release, "tables")
+        manifest = read_manifest(mount.bucket, mount.name, pointer.release, kind)
         for file in manifest.files:
             found = mount.bucket.size(file_key(mount.name, file.sha256))
             if found != file.bytes:
                 message = f"{mount.name}: {file.role}: expected {file.bytes} bytes, found {found or 'none'}"
-                return Finding("releases", "failed", message, "run `askbucket rollback`, or build with --force")
-        self._manifests[mount.name] = manifest
-        sources = sum(len(family.sources) for family in manifest.families)
-        return Finding(
-            "releases", "ok", f"{mount.name}: {pointer.release}, {manifest.rows:,} tables of {sources} sources"
-        )
+                return Finding("releases", "failed", message, f"run `{_rollback(mount)}`, or build with --force")
+        self._complete.append((mount, manifest))
+        return Finding("releases", "ok", f"{mount.name}: {pointer.release}, {_holds(manifest)}")
 
     def _together(self) -> Iterator[Finding]:
-        embedders = {(each.embedder.model, each.embedder.dimension) for each in self._manifests.values()}
+        embedders = {(each.embedder.model, each.embedder.dimension) for _, each in self._complete}
         if len(embedders) > 1:
             names = " and ".join(f"{model} ({dimension})" for model, dimension in sorted(embedders))
             yield Finding(
@@ -157,12 +175,13 @@ class Checkup:
             )
 
     def _embedder(self) -> Iterator[Finding]:
-        """That the embedder each manifest names can be had."""
-        for catalog, manifest in self._manifests.items():
+        """That the embedder each manifest names can be had. A site serves without: then words alone find its items."""
+        for mount, manifest in self._complete:
             embedder = manifest.embedder
-            named = f"{catalog} needs {embedder.model} ({embedder.provider}, {embedder.dimension} dimensions)"
+            named = f"{mount.name} needs {embedder.model} ({embedder.provider}, {embedder.dimension} dimensions)"
             missing = self._lacks(manifest)
-            yield Finding("embedder", "failed" if missing else "ok", named, missing)
+            lacking: Status = "warning" if manifest.kind == "items" else "failed"
+            yield Finding("embedder", lacking if missing else "ok", named, missing)
 
     def _lacks(self, manifest: Manifest) -> str:
         """What to do before this release's embedder can be had, or nothing."""
@@ -183,7 +202,7 @@ class Checkup:
         known = model_ids(settings)
         if judge_provider(settings) == "openrouter":
             yield self._known(settings.rerank_model or settings.openrouter_model, known, "RERANK_MODEL", "failed")
-        embedders = [each.embedder for each in self._manifests.values() if each.embedder.provider == "openrouter"]
+        embedders = [each.embedder for _, each in self._complete if each.embedder.provider == "openrouter"]
         for model in sorted({each.model for each in embedders}):
             # Gateways list embedding models elsewhere: not to be listed here is no proof.
             yield self._known(model, known, "the release's embedder", "warning")
@@ -197,13 +216,19 @@ class Checkup:
 
     def _weights(self) -> Iterator[Finding]:
         """That the embedded models' files are the ones that were measured."""
-        embedded = any(each.embedder.provider == "embedded" for each in self._manifests.values())
         if not installed():
-            status: Status = "failed" if embedded or judge_provider(self._settings) == "embedded" else "ok"
-            yield Finding("weights", status, "not installed", f"run `{INSTALL}`" if status == "failed" else "")
+            status = self._without_weights()
+            yield Finding("weights", status, "not installed", "" if status == "ok" else f"run `{INSTALL}`")
             return
         locate(BGE_SMALL)
         yield Finding("weights", "ok", f"{BGE_SMALL.model} is installed and intact")
+
+    def _without_weights(self) -> Status:
+        """How bad it is that they are not installed: tables and the judge need them, a site has its words."""
+        embedded = {each.kind for _, each in self._complete if each.embedder.provider == "embedded"}
+        if "tables" in embedded or judge_provider(self._settings) == "embedded":
+            return "failed"
+        return "warning" if embedded else "ok"
 
     def _cache(self) -> Iterator[Finding]:
         """That CACHE_DIR is this user's alone, can be written, and has room for what has to be copied."""
@@ -223,12 +248,11 @@ class Checkup:
 
     def _to_copy(self) -> int:
         """Bytes of the files that cannot be mapped where they lie."""
-        buckets = {mount.name: mount.bucket for mount in self._mounts} if self._manifests else {}
         return sum(
             file.bytes
-            for name, manifest in self._manifests.items()
+            for mount, manifest in self._complete
             for file in manifest.files
-            if buckets[name].local_path(file_key(name, file.sha256)) is None
+            if mount.bucket.local_path(file_key(mount.name, file.sha256)) is None
         )
 
     def _redis(self) -> Iterator[Finding]:
@@ -286,6 +310,40 @@ class Checkup:
 def unusable(error: AskbucketError) -> Finding:
     """The finding of settings that cannot even be read."""
     return Finding("settings", "failed", error.message, _TODO["settings"])
+
+
+def _has_release(mount: Mount) -> bool:
+    """Whether a catalog has a pointer, sound or not. Raises BucketError."""
+    try:
+        mount.bucket.read(pointer_key(mount.name))
+    except ObjectMissing:
+        return False
+    return True
+
+
+def _may_be_a_site(mount: Mount) -> bool:
+    """Whether the current release is of items, or cannot be read. Raises BucketError."""
+    try:
+        return read_manifest(mount.bucket, mount.name, current(mount.bucket, mount.name).release).kind == "items"
+    except ReleaseError:
+        return True
+
+
+def _holds(manifest: Manifest) -> str:
+    if manifest.kind == "items":
+        return f"{counted(manifest.rows, 'item')} of {manifest.label}"
+    sources = sum(len(family.sources) for family in manifest.families)
+    return f"{counted(manifest.rows, 'table')} of {counted(sources, 'source')}"
+
+
+def _rollback(mount: Mount) -> str:
+    return "askbucket rollback" + ("" if mount.name == BUILT_IN else f" --catalog {mount.name}")
+
+
+def _rebuild(mount: Mount, kind: Kind) -> str:
+    """What to do about a release that cannot be read."""
+    build = f"build items --site {mount.name}" if kind == "items" else "build tables"
+    return f"run `askbucket {build}`, or `{_rollback(mount)}`"
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from shared.edge.app import App
 from shared.edge.hosting import Engine, bucket_of, engine, site_engine
 from shared.edge.hosting_tables import Searched, host_searched
 from shared.edge.stats.recorder import Recorder
-from shared.errors import ObjectMissing, SettingsError
+from shared.errors import NotFound, ObjectMissing, SettingsError
 from shared.release.manifest import pointer_key
 from shared.settings import Settings
 from shared.sites.kinds import KINDS
@@ -27,11 +27,13 @@ SITES = "ask_site"
 MOUNT = "/sites/"
 RECORDED = ("search", "mcp", "stats")
 SEARCHING = ("search", "mcp")
+_MOST_SHOWN = 60
 
 
 class Gateway:
     """Sends each path to the function that answers it; `/sites/<kind>/ask` to that site, which sees `/ask`.
 
+    A site that is not served is a 404 that names those that are.
     What two functions answer, such as /health, or none does, goes to the first: the tables' search, else a site.
     """
 
@@ -43,11 +45,18 @@ class Gateway:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """One request, as WSGI."""
-        kind, slash, inner = environ.get("PATH_INFO", "").removeprefix(MOUNT).partition("/")
-        if environ.get("PATH_INFO", "").startswith(MOUNT) and slash and kind in self.sites:
+        path = environ.get("PATH_INFO", "")
+        kind, slash, inner = path.removeprefix(MOUNT).partition("/")
+        if path.startswith(MOUNT) and kind not in self.sites:
+            return self._first.refuse(self._no_site(kind), environ, start_response)
+        if path.startswith(MOUNT) and slash:
             return self.sites[kind].wsgi(_inside(environ, f"{MOUNT}{kind}", f"/{inner}"), start_response)
         app = next((app for app in self.functions.values() if app.answers(environ)), self._first)
         return app.wsgi(environ, start_response)
+
+    def _no_site(self, kind: str) -> NotFound:
+        served = f"there are {', '.join(self.sites)}" if self.sites else "no site is served"
+        return NotFound(f"No site {kind[:_MOST_SHOWN]!r} here: {served}")
 
     def load(self) -> None:
         """Start loading in this process what the functions serve. Returns at once."""

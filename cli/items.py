@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cli.options import add_bucket, add_json, answer, bucket_url, listed, settings_of
 from cli.progress import StatusLine, duration, progress_text
 from shared.errors import SettingsError
+from shared.words import counted
 
 if TYPE_CHECKING:
     from build_jobs.items.build import ItemsReport
@@ -89,7 +90,8 @@ def _convert(args: argparse.Namespace) -> int:
     target = _needed(args.to or (collection.items if collection else None), "--to FILE")
     report = convert(KINDS[args.site], source, target, told=lambda progress: line.show(progress_text(progress)))
     line.end()
-    text = [f"{report.kept:,} {args.site} in {target}, of {report.read:,} pages and records"]
+    kept = counted(report.kept, args.site.removesuffix("s"))
+    text = [f"{kept} in {target}, of {counted(report.read, 'page or record', 'pages and records')}"]
     answer(args, {"to": str(target), **report.as_json()}, text + _reasons(report))
     return 0
 
@@ -144,14 +146,14 @@ def _build_text(report: ItemsReport) -> list[str]:
     done = {"published": "published", "unchanged": "nothing changed since", "planned": "would be built; current is"}
     lines = [
         f"{report.catalog}: {done[report.status]} {report.release or 'none'}",
-        f"{report.rows:,} items of {report.label} ({report.collection}); vectors: {report.reused:,} reused, "
+        f"{counted(report.rows, 'item')} of {report.label} ({report.collection}); vectors: {report.reused:,} reused, "
         f"{report.resumed:,} from a build that was stopped, "
         f"{report.embedded:,} {'to embed' if report.status == 'planned' else 'embedded'}",
         f"{report.embedder.model}, {report.embedder.dimension} dimensions; {duration(report.seconds)}, "
         f"${report.cost_usd:.4f}",
     ]
     lines += [f"  {rows:>8,}  {site}" for site, rows in report.sites.items()]
-    lines += [f"{count:,} items with an empty {field}" for field, count in report.empty.items() if count]
+    lines += [f"{counted(count, 'item')} with an empty {field}" for field, count in report.empty.items() if count]
     return lines + _reasons(report.loaded) + report.notes
 
 

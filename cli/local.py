@@ -36,6 +36,7 @@ def ask_here(settings: Settings, site: str, values: Mapping[str, Any]) -> Iterat
     """
     from anyio.from_thread import start_blocking_portal
 
+    from shared.edge.asking import named
     from shared.edge.sse import Frames
     from shared.edge.stream import Stream
     from shared.edge.streaming import Running
@@ -48,7 +49,7 @@ def ask_here(settings: Settings, site: str, values: Mapping[str, Any]) -> Iterat
 
     if site not in KINDS:
         raise UnknownName(f"{site!r} is no site: expected one of {', '.join(KINDS)}", list(KINDS))
-    request = parse_ask(values, [model.id for model in ranking_models(settings)])
+    request = named(parse_ask(values, [model.id for model in ranking_models(settings)]))
     with (
         start_blocking_portal() as portal,
         closing(Models(settings, may_lack_a_key=True)) as models,
@@ -57,7 +58,7 @@ def ask_here(settings: Settings, site: str, values: Mapping[str, Any]) -> Iterat
         events = answer(request, opened, models)
         stream = Stream(lambda: events, deadline_s=settings.ask_timeout_s)
         running = Running(stream, lambda: portal, None, "here")
-        frames = Frames(query=request.query)
+        frames = Frames(request.query_id, request.query)
         try:
             yield from (frames.envelope(event) for event in running.events() if event is not None)
         finally:

@@ -15,7 +15,7 @@ from build_jobs.embed import Checkpoints, Float16, Known, check_texts
 from build_jobs.item_index import write_item_index
 from build_jobs.items.embed import MAX_CHARS, Texts, embed_items, texts_of
 from build_jobs.items.load import Loaded, Report, load_items
-from build_jobs.items.sources import Collection
+from build_jobs.items.sources import Collection, label_of
 from build_jobs.items.verify import verify_items
 from build_jobs.progress import Progress, Told, silent
 from build_jobs.publish import current_manifest, publish
@@ -111,7 +111,8 @@ async def build_items(
 ) -> ItemsReport:
     """Build some files of records into a release of `catalog` (the kind's name by default) and make it current.
 
-    `collection` says what they are called; without one, the site that most of the items name. Does nothing where the
+    `collection` says what they are called; without one, the site that most of the items name, and the kind's own name
+    is the site of those that name none. Does nothing where the
     current release was made of the same inputs, unless `force`. `dry_run` reads and counts, and writes nothing. What
     was embedded before a build was killed is kept below CACHE_DIR and used again. Raises BuildError where the records,
     the model's vectors or the written files are not fit to be served.
@@ -141,7 +142,7 @@ class _Build:
     ) -> ItemsReport:
         manifests.pointer_key(self._catalog)  # refuses a catalog name before the work, not after it
         with self._clock.stage("collect"):
-            loaded = load_items(files, self._kind, collection.site if collection else self._kind.collection, self._told)
+            loaded = load_items(files, self._kind, collection.site if collection else self._kind.name, self._told)
             name, label = _called(collection, loaded, self._kind)
             digest = inputs_digest(loaded.items, self._spec, [self._kind.name, name, label])
             texts = texts_of(loaded.items, self._embedder.model)
@@ -290,7 +291,7 @@ def _called(collection: Collection | None, loaded: Loaded, kind: Kind) -> tuple[
     if collection:
         return collection.site, collection.label
     name = max(loaded.sites, key=lambda site: loaded.sites[site])
-    return name, kind.label if name == kind.collection else name
+    return name, kind.label if name == kind.name else label_of(name)
 
 
 def inputs_digest(items: Sequence[Item], embedder: EmbedderSpec, names: Sequence[str]) -> str:

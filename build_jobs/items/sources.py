@@ -14,6 +14,14 @@ from shared.sites.kinds import KINDS, Kind
 
 NAME = "sources.yaml"
 _FIELDS = frozenset({"kind", "site", "label", "crawl", "items", "cadence"})
+# What people call the collections that clients know by these names; any other is called by its own.
+_LABELS = {
+    "nytimes": "NYT Cooking",
+    "imdb": "IMDb",
+    "wirecutter": "Wirecutter",
+    "alltrails": "AllTrails",
+    "zillow": "Zillow",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,11 @@ def read_sources(path: Path) -> list[Collection]:
     return collections
 
 
+def label_of(site: str) -> str:
+    """What people call a collection of this name, where nobody says otherwise."""
+    return _LABELS.get(site, site)
+
+
 def _collection(entry: object, path: Path, number: int) -> Collection:
     where = f"{path}: collections.{number}"
     if not isinstance(entry, Mapping):
@@ -60,7 +73,7 @@ def _collection(entry: object, path: Path, number: int) -> Collection:
     return Collection(
         kind=kind,
         site=site,
-        label=_text(entry, "label", where) or site,
+        label=_text(entry, "label", where) or label_of(site),
         crawl=_path(entry, "crawl", where, path),
         items=_path(entry, "items", where, path),
         cadence=_text(entry, "cadence", where),

@@ -45,16 +45,20 @@ def create(settings: Settings, shared: Engine | None = None) -> App[Site]:
 
     def make_server() -> Server[Any]:
         from shared.edge.mcp.endpoint import tool_server
+
+        return tool_server(f"ask-{kind.name}", VERSION)
+
+    def told(site: Site) -> str:
         from shared.sites.tools import instructions
 
-        return tool_server(f"ask-{kind.name}", VERSION, instructions(kind))
+        return instructions(site)
 
     def toolboxes(site: Site) -> Sequence[Toolbox]:
         return (SiteToolbox(site, answered, chooses=engine.models.describe()["judge"] == "openrouter"),)
 
     routes = {
         "/ask": ask_routes(lambda values: parse_ask(values, models), answered, settings.ask_timeout_s),
-        "/mcp": {"POST": tool_route(hosted, make_server, toolboxes, settings)},
+        "/mcp": {"POST": tool_route(hosted, make_server, toolboxes, settings, told)},
     }
     return App(
         hosted,

@@ -19,7 +19,7 @@ class AskRequest:
     `query` may be empty: the stream then says so. `site` is empty for every item, else a kind or a collection.
     `previous_queries` are the last five, oldest first; `previous_results` are names. `standalone_query` is a rewrite
     that the caller made; empty leaves it to us. Counts of None mean the server's own. `query_id` is the caller's,
-    to be echoed, or empty.
+    to be echoed, or one that the edge made; empty where no stream is sent.
     """
 
     query: str

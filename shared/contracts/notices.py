@@ -15,6 +15,7 @@ NoticeCode = Literal[
     "page_size_clamped",
     "places_set_aside",
     "query_shortened",
+    "ranking_model_ignored",
     "ranking_restarted",
     "retrieval_order",
     "rewrite_failed",

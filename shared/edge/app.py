@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from shared.edge.streaming import Running
 
 T = TypeVar("T")
+Answering = Callable[[flask.Request, Exchange], Reply]
 HEALTH = ("/health", "/healthz")
 _MOST_LOGGED = 2_000
 _WITH_BODY = {"POST", "PUT", "PATCH"}
@@ -96,9 +97,22 @@ class App(Generic[T]):
 
     def __call__(self, request: flask.Request) -> flask.Response:
         """Answer one request. Never raises."""
+        return self._served(request, self._reply)
+
+    def refuse(self, error: AskbucketError, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request with this error as a WSGI application, with all that other replies of this function have."""
+
+        def refused(request: flask.Request, exchange: Exchange) -> Reply:
+            del exchange
+            self._check_uri(request.environ)
+            raise error
+
+        return self._served(flask.Request(environ), refused)(environ, start_response)
+
+    def _served(self, request: flask.Request, reply: Answering) -> flask.Response:
         exchange = self._begin(request)
         self.hosted.ensure()
-        response = self._answer(request, exchange)
+        response = self._answer(request, exchange, reply)
         exchange.status = response.status_code
         if not exchange.streamed:  # else there is nothing to tell before its end
             self._tell(exchange)
@@ -124,12 +138,12 @@ class App(Generic[T]):
             client_of(request.environ, self._settings.trust_proxy),
         )
 
-    def _answer(self, request: flask.Request, exchange: Exchange) -> flask.Response:
-        def rendered(reply: Reply) -> flask.Response:
-            return render(reply, self._headers(request, exchange))
+    def _answer(self, request: flask.Request, exchange: Exchange, reply: Answering) -> flask.Response:
+        def rendered(made: Reply) -> flask.Response:
+            return render(made, self._headers(request, exchange))
 
         try:
-            return rendered(self._reply(request, exchange))
+            return rendered(reply(request, exchange))
         except AskbucketError as error:
             exchange.failed(error)
             return rendered(failure(error, exchange.request_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from shared.contracts.ask import AskRequest
@@ -26,12 +27,19 @@ def ask_routes(parse: Parse, answer: Answer[T], deadline_s: float) -> dict[str, 
     """
 
     def ask(call: Call, loaded: T) -> Stream:
-        request = parse({**call.query.once(), **call.body})
+        request = named(parse({**call.query.once(), **call.body}))
         events = answer(request, loaded)
         return Stream(lambda: events, request.query, request.query_id, not request.streaming, deadline_s)
 
     route = Route(ask, paid=True, charged_first=True, reads=read_values)
     return {"GET": route, "POST": route}
+
+
+def named(request: AskRequest) -> AskRequest:
+    """The request with an id, the caller's or a new one: its messages, its usage and its model calls share it."""
+    from shared.edge.sse import new_id  # when a stream is about to be sent, which needs it anyway
+
+    return request if request.query_id else replace(request, query_id=new_id())
 
 
 def read_values(body: bytes, content_type: str) -> dict[str, Any]:

@@ -28,11 +28,16 @@ class Event(Protocol):
     def content(self) -> Any: ...
 
 
+def new_id() -> str:
+    """The id of a stream whose caller gave it none."""
+    return str(uuid.uuid4())
+
+
 class Frames:
     """The envelope around the events of one answer. `query` is what was typed; `query_id` the caller's, or new."""
 
     def __init__(self, query_id: str = "", query: str = "") -> None:
-        self.query_id = query_id or str(uuid.uuid4())
+        self.query_id = query_id or new_id()
         self._query = query
         self._sequence = 0
 

@@ -111,6 +111,7 @@ class _Answering:
         if not is_of(self._request.site, self._site):
             self._notices.append(notice("no_results", NO_RESULTS, candidates=0))
             return
+        self._notices += unheeded(self._request, self._ranker)
         path = await self._found()
         if path is None:
             return
@@ -295,6 +296,15 @@ def is_of(asked: str, site: Site) -> bool:
     """Whether a request's `site` is this one: by its kind, by its collection's name, or not said at all."""
     names = {name.strip().casefold() for name in asked.split(",")} - {""}
     return not names or not names.isdisjoint({site.kind.name.casefold(), site.collection.casefold()})
+
+
+def unheeded(request: AskRequest, ranker: Ranker | None) -> list[Notice]:
+    """What has to be said of a ranking model that was asked for, where another ranks or none does."""
+    asked = request.ranking_model
+    if not asked or (ranker is not None and ranker.model == asked):
+        return []
+    said = f"No chat model serves here, so the ranking model {asked} was not used."
+    return [notice("ranking_model_ignored", said, ranking_model=asked)]
 
 
 def merged(notices: Sequence[Notice]) -> list[Notice]:

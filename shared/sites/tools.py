@@ -10,7 +10,6 @@ from shared.contracts.events import Event
 from shared.errors import RequestError
 from shared.models.ranking_models import default_ranking_model, ranking_models
 from shared.settings import Settings
-from shared.sites.kinds import Kind
 from shared.sites.request import MAX_QUERY_CHARS, MAX_RESULTS, parse_ask
 from shared.sites.site import Site
 
@@ -72,9 +71,9 @@ _LIST_GIVES: Json = {
 }
 
 
-def instructions(kind: Kind) -> str:
+def instructions(site: Site) -> str:
     """What a client is told of the server as a whole."""
-    return f"Finds real items of {kind.label} ({kind.name}): ask in plain words; each item comes with its record."
+    return f"Finds real items of {site.label} ({site.kind.name}): ask in plain words; each item comes with its record."
 
 
 def listed(site: Site) -> list[Json]:
@@ -116,7 +115,10 @@ def parse_call(arguments: Mapping[str, Any], settings: Settings) -> AskRequest:
     unknown = set(arguments) - set(_ASK_TAKES["properties"])
     if unknown:
         raise RequestError(f"{min(unknown)} is no argument of ask; there are: {', '.join(_ASK_TAKES['properties'])}")
-    given = {name: value for name, value in arguments.items() if not (name == "max_results" and value in (0, None))}
+    given = dict(arguments)
+    # Models fill in what they leave open with 0; False equals 0 in Python and is a mistake all the same.
+    if given.get("max_results") == 0 and given["max_results"] is not False:
+        del given["max_results"]
     request = parse_ask(given, [model.id for model in ranking_models(settings)])
     if not request.query:
         raise RequestError("query must be a non-empty string")

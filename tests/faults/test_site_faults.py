@@ -314,6 +314,18 @@ def test_row_11_without_a_key_results_come_in_retrieval_order_with_notices():
     assert faults_of(asked.events) == []
 
 
+def test_a_ranking_model_that_cannot_be_had_is_said_and_the_answer_stands(here: Here):
+    with site_here(None) as alone:
+        asked = alone.ask("space story", ranking_model="openai/gpt-5-mini", mode="list")
+        assert "ranking_model_ignored" not in alone.ask("space story", mode="list").codes
+    assert asked.results
+    assert asked.codes == ["ranking_model_ignored", "vectors_unavailable", "retrieval_order"]
+    assert asked.usage["notices"][0]["ranking_model"] == "openai/gpt-5-mini"
+    assert "openai/gpt-5-mini" in asked.said[0]
+    assert here.ranker is not None
+    assert here.ask("space story", ranking_model=here.ranker.model, mode="list").codes == []
+
+
 def test_an_empty_query_is_an_error_and_a_whole_stream(here: Here, fake: OpenRouter):
     asked = here.ask("")
     assert asked.types == ["begin-nlweb-response", "error", "usage", "complete", "end-nlweb-response"]

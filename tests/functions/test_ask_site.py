@@ -87,6 +87,20 @@ def test_what_is_no_site_is_a_404_in_json(sites: Service, path: str):
     assert (answer.status, answer.json["code"]) == (404, "not_found")
 
 
+@pytest.mark.parametrize("path", ["/sites/movies/ask", "/sites/nothing/ask", "/sites/movies", "/sites/"])
+def test_a_site_that_is_not_there_is_a_404_that_names_those_that_are(sites: Service, path: str):
+    for answer in (sites.get(path), sites.post(path, {"query": "x"})):
+        assert (answer.status, answer.json["code"]) == (404, "not_found")
+        assert "recipes, trails" in answer.json["error"]
+        assert answer.json["requestId"] == answer.headers["X-Request-Id"]
+
+
+def test_where_no_site_is_served_that_is_said(tiny_bucket: str):
+    with serving(tiny_bucket, NO_MODEL) as service:
+        answer = service.get("/sites/movies/ask?query=x")
+    assert (answer.status, answer.json["error"]) == (404, "No site 'movies' here: no site is served")
+
+
 def test_health_of_a_site_is_what_the_wake_page_reads(sites: Service):
     health = sites.get("/sites/trails/health")
     assert (health.status, health.json["status"]) == (200, "ok")
@@ -136,6 +150,28 @@ def test_a_ranking_model_nobody_lists_is_refused_with_those_there_are(sites: Ser
     answer = sites.get("/sites/trails/ask?query=x&ranking_model=a%2Fb")
     assert (answer.status, answer.json["code"]) == (400, "unknown_name")
     assert "openai/gpt-oss-20b" in answer.json["valid"]
+
+
+def test_a_ranking_model_that_cannot_be_had_is_said_in_the_stream(sites: Service):
+    events = read(sites, "/sites/trails/ask", query="waterfall", mode="list", ranking_model="openai/gpt-oss-20b")
+    assert names(events)
+    said = [
+        notice["code"] for event in events if event["message_type"] == "usage" for notice in event["content"]["notices"]
+    ]
+    assert "ranking_model_ignored" in said
+
+
+def test_usage_names_the_stream_it_belongs_to(sites: Service):
+    for given in ({}, {"query_id": "q-9"}):
+        events = read(sites, "/sites/trails/ask", query="waterfall", mode="list", **given)
+        [used] = [event for event in events if event["message_type"] == "usage"]
+        assert (
+            {event["query_id"] for event in events}
+            == {used["content"]["query_id"]}
+            == set(given.values() or [used["query_id"]])
+        )
+    whole = sites.get("/sites/trails/ask?query=waterfall&mode=list&streaming=false").json
+    assert whole["usage"]["query_id"] == whole["query_id"] != ""
 
 
 def test_limits_of_one_site_are_not_anothers(sites_bucket: str):
@@ -267,6 +303,7 @@ def test_the_command_asks_in_this_process_over_a_bucket(
     messages = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert types(messages)[-1] == "end-nlweb-response"
     assert names(messages)
+    assert {message["query_id"] for message in messages} == {messages[-3]["content"]["query_id"]}
 
 
 def test_the_command_says_what_is_wrong(sites: Service, sites_bucket: str, capsys: pytest.CaptureFixture[str]):
@@ -274,7 +311,7 @@ def test_the_command_says_what_is_wrong(sites: Service, sites_bucket: str, capsy
     assert main(["ask", "trails", "x", "--url", sites.url, "--model", "a/b"]) == 1
     assert main(["ask", "homes", "x", "--url", sites.url]) == 1
     said = capsys.readouterr().err.splitlines()
-    assert ["expected one of recipes" in said[0], "a/b" in said[1], "No such route" in said[2]] == [True] * 3
+    assert ["expected one of recipes" in said[0], "a/b" in said[1], "recipes, trails" in said[2]] == [True] * 3
 
 
 # MCP
@@ -303,6 +340,15 @@ def test_list_sites_names_the_ranking_models_where_one_can_be_chosen(chatting: S
     assert found["default_ranking_model"] in {model["id"] for model in found["ranking_models"]}
 
 
+def test_no_results_asked_for_is_ten_of_the_tool_and_a_mistake_at_the_route(sites: Service):
+    for most in (0, None):
+        arguments = {"query": "trail", "mode": "list", "max_results": most}
+        reply = rpc(sites, "tools/call", name="ask", arguments=arguments)["result"]["structuredContent"]
+        assert len(reply["items"]) == 10
+    refused = sites.get("/sites/trails/ask?query=trail&max_results=0")
+    assert (refused.status, refused.json["error"]) == (400, "max_results must be from 1 to 200, found 0")
+
+
 def test_the_tool_drains_an_answer_into_one_object(sites: Service):
     result = rpc(sites, "tools/call", name="ask", arguments={"query": "waterfall", "mode": "list", "max_results": 0})
     reply = result["result"]["structuredContent"]
@@ -324,7 +370,17 @@ def test_M03_half_characters_of_a_model_do_not_end_the_tools_reply(chatting: Ser
     assert {item["description"] for item in reply["items"]} == {"A b"}
 
 
-@pytest.mark.parametrize("arguments", [{}, {"query": ""}, {"query": "x", "mode": "y"}, {"query": "x", "min_score": 3}])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"query": ""},
+        {"query": "x", "mode": "y"},
+        {"query": "x", "min_score": 3},
+        {"query": "x", "max_results": False},
+        {"query": "x", "max_results": -1},
+    ],
+)
 def test_arguments_that_are_wrong_are_the_callers_mistake(sites: Service, arguments: dict[str, Any]):
     assert rpc(sites, "tools/call", name="ask", arguments=arguments)["error"]["code"] == -32602
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import TINY_LEAVES, build_demo_site
 from fakes.openrouter import KEY, OpenRouter
+from fakes.site import movies, publish
 from wire import free_port
 
 from cli.main import main
+from shared.sites.kinds import KINDS
 
 Examine = Callable[..., tuple[int, dict[str, list[dict[str, Any]]]]]
 
@@ -40,6 +43,21 @@ def examine(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 def fake() -> Iterator[OpenRouter]:
     with OpenRouter(key=KEY) as fake:
         yield fake
+
+
+@pytest.fixture(scope="module")
+def site_bucket(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bucket with two sites and no tables. Read only."""
+    bucket = tmp_path_factory.mktemp("sites")
+    for kind in ("homes", "reviews"):
+        build_demo_site(bucket.as_uri(), kind)
+    return bucket
+
+
+def cut(bucket: Path, catalog: str) -> None:
+    """Truncate the largest file of a catalog."""
+    largest = max((bucket / catalog / "files").iterdir(), key=lambda path: path.stat().st_size)
+    os.truncate(largest, 10)
 
 
 def statuses(found: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
@@ -107,11 +125,64 @@ def test_a_setting_that_cannot_be_read_is_a_failure(tiny_bucket: str, examine: E
 def test_a_file_of_the_wrong_size_is_named(tiny_bucket: str, tmp_path: Path, examine: Examine):
     bucket = tmp_path / "damaged"
     shutil.copytree(tiny_bucket.removeprefix("file://"), bucket)
-    largest = max((bucket / "built-in" / "files").iterdir(), key=lambda path: path.stat().st_size)
-    os.truncate(largest, 10)
+    cut(bucket, "built-in")
     status, found = examine(bucket.as_uri())
     assert (status, found["releases"][0]["status"]) == (1, "failed")
     assert "found 10" in found["releases"][0]["message"]
+
+
+def test_sites_alone_are_well_and_each_is_looked_at(site_bucket: Path, examine: Examine):
+    status, found = examine(site_bucket.as_uri())
+    assert (status, [each["status"] for each in found["releases"]]) == (0, ["ok", "ok"])
+    assert [each["message"].partition(":")[0] for each in found["releases"]] == ["reviews", "homes"]
+    assert found["releases"][1]["message"].endswith(" items of Demo Homes")
+    assert [each["status"] for each in found["bucket"]] == ["ok"]
+    assert {each["message"].partition(" ")[0] for each in found["embedder"]} == {"reviews", "homes"}
+
+
+def test_a_truncated_file_of_a_site_is_a_failure_that_names_it(site_bucket: Path, tmp_path: Path, examine: Examine):
+    bucket = shutil.copytree(site_bucket, tmp_path / "damaged")
+    cut(bucket, "homes")
+    status, found = examine(bucket.as_uri())
+    assert (status, [each["status"] for each in found["releases"]]) == (1, ["ok", "failed"])
+    assert found["releases"][1]["message"].startswith("homes: ")
+    assert "found 10" in found["releases"][1]["message"]
+    assert "--catalog homes" in found["releases"][1]["todo"]
+
+
+def test_a_site_without_its_manifest_is_a_failure_that_names_it(site_bucket: Path, tmp_path: Path, examine: Examine):
+    bucket = shutil.copytree(site_bucket, tmp_path / "damaged")
+    shutil.rmtree(bucket / "homes" / "releases")
+    status, found = examine(bucket.as_uri())
+    assert (status, [each["status"] for each in found["releases"]]) == (1, ["ok", "failed"])
+    assert "'homes'" in found["releases"][1]["message"]
+
+
+def test_a_site_beside_the_tables_is_looked_at_too(
+    tiny_bucket: str, site_bucket: Path, tmp_path: Path, examine: Examine
+):
+    bucket = shutil.copytree(tiny_bucket.removeprefix("file://"), tmp_path / "both")
+    shutil.copytree(site_bucket / "homes", bucket / "homes")
+    status, found = examine(bucket.as_uri())
+    assert (status, [each["status"] for each in found["releases"]]) == (0, ["ok", "ok"])
+    cut(bucket, "homes")
+    assert examine(bucket.as_uri())[0] == 1
+
+
+def test_a_site_whose_embedder_cannot_be_had_is_a_warning_since_words_find_its_items(tmp_path: Path, examine: Examine):
+    status, found = examine(publish(tmp_path, movies(), KINDS["movies"]))
+    assert (status, statuses(found)["embedder"]) == (0, "warning")
+    assert "OPENROUTER_API_KEY" in found["embedder"][0]["todo"]
+
+
+def test_tables_under_a_kinds_name_are_no_site(tmp_path: Path, examine: Examine, capsys: pytest.CaptureFixture[str]):
+    url = tmp_path.as_uri()
+    made = ["build", "tables", "--leaves", str(TINY_LEAVES), "--bucket", url, "--embedder", "embedded"]
+    assert main([*made, "--catalog", "homes"]) == 0
+    capsys.readouterr()
+    status, found = examine(url)
+    assert (status, [each["status"] for each in found["releases"]]) == (1, ["failed"])
+    assert "'built-in'" in found["releases"][0]["message"]
 
 
 def test_a_mounted_catalog_that_is_not_there_is_named_and_the_other_one_is_well(tiny_bucket: str, examine: Examine):

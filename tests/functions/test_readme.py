@@ -64,7 +64,7 @@ def test_the_item_shown_becomes_a_release_of_a_site(tmp_path: Path):
     [command] = [each for each in COMMANDS if "build items" in each]
     done = run(command.replace("mine/cakes", f"{tmp_path}/mine/cakes").replace("$PWD/var", str(tmp_path / "var")))
     assert done.returncode == 0, done.stderr
-    assert "1 items" in done.stdout
+    assert "1 item of Recipes (recipes);" in done.stdout
     assert (tmp_path / "var" / "mine" / "recipes" / "current.json").exists()
 
 

@@ -160,13 +160,19 @@ def test_the_manifest_names_the_collection_its_label_and_its_sites(tmp_path):
 def test_without_a_collection_the_kind_gives_its_name_to_items_that_name_none(tmp_path):
     build(tmp_path, written(tmp_path, DAL))
     manifest, _ = release(tmp_path)
+    assert (manifest.collection, manifest.label) == ("recipes", "Recipes")
+
+
+def test_without_a_collection_the_name_that_the_records_carry_is_the_collections(tmp_path):
+    build(tmp_path, written(tmp_path, {**DAL, "sourceCollection": "nytimes"}))
+    manifest, _ = release(tmp_path)
     assert (manifest.collection, manifest.label) == ("nytimes", "NYT Cooking")
 
 
 def test_a_tables_manifest_reads_and_writes_as_before(tmp_path):
     build(tmp_path, written(tmp_path, DAL))
     manifest, _ = release(tmp_path)
-    assert b'"collection":"nytimes"' in manifests.encode(manifest)
+    assert b'"collection":"recipes"' in manifests.encode(manifest)
     from dataclasses import replace
 
     assert b'"collection"' not in manifests.encode(replace(manifest, collection=""))
@@ -181,8 +187,8 @@ def test_wrappers_lists_graphs_and_compressed_files_are_read(tmp_path):
     build(tmp_path, graph, packed)
     items = Items(release(tmp_path)[1]["records"]).items([0, 1, 2])
     assert [(item.id, item.name, item.site) for item in items.values()] == [
-        ("https://a.example/2", "Dal", "nytimes"),
-        ("https://a.example/dal", "Dal", "nytimes"),
+        ("https://a.example/2", "Dal", "recipes"),
+        ("https://a.example/dal", "Dal", "recipes"),
         ("r1", "Roti!", "bakery"),
     ]
 
@@ -307,6 +313,13 @@ def test_the_command_converts_and_builds(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["rows"] == 4
     assert main([*command, "--embedder", "embedded", "--catalog", "other", "--dry-run"]) == 0
     assert "would be built" in capsys.readouterr().out
+
+
+def test_one_is_said_as_one(tmp_path, capsys):
+    items = written(tmp_path, DAL, name="one.jsonl")
+    target = tmp_path / "kept.jsonl"
+    assert main(["convert", "--site", "recipes", "--from", str(items), "--to", str(target)]) == 0
+    assert f"1 recipe in {target}, of 1 page or record\n" in capsys.readouterr().out
 
 
 def test_the_command_says_what_is_missing(tmp_path, capsys):

@@ -150,13 +150,14 @@ def test_the_card_is_what_is_read_and_without_one_the_name_and_the_description()
     assert text_of(Shown(Item("x", "", "Moon", "demo", record), record, None, 1.0, "bm25")) == "Moon\nA miner alone."
 
 
-def test_nothing_is_asked_of_the_model_for_a_question_without_a_content_word():
+@pytest.mark.parametrize("text", ["the of and to", "x", "a b c", "x?", ""])
+def test_nothing_is_asked_of_the_model_for_a_question_without_a_word_of_two_letters(text):
     def unopened() -> CrossEncoder:
         raise AssertionError("opened")
 
     ranker = EmbeddedItemRanker(unopened)
     said: list[ItemVerdict] = []
-    anyio.run(ranker.rank, SiteQuestion("the of and to", "movies"), films("Arrival"), said.append, Ledger())
+    anyio.run(ranker.rank, SiteQuestion(text, "movies"), films("Arrival"), said.append, Ledger())
     assert said == []
 
 
@@ -175,6 +176,26 @@ class Scripted:
         if name not in self.logits:
             raise RelevanceScoringFailed(f"cannot read {name}")
         return Read(self.logits[name], 1)
+
+
+@pytest.mark.parametrize("name", ["X", "It", "M"])
+def test_a_question_without_a_word_finds_the_item_whose_whole_name_it_is_and_reads_no_other(name):
+    items = [shown({"name": "Arrival"}, 1.9), shown({"name": name}, 1.1)]
+    encoder = Scripted({"Arrival": 9.0, name: -9.0})
+    said: list[ItemVerdict] = []
+    question = SiteQuestion(name.lower(), "movies", every=True)
+    anyio.run(EmbeddedItemRanker(lambda: encoder).rank, question, items, said.append, Ledger())
+    assert [(verdict.index, verdict.band) for verdict in said] == [(1, "strong")]
+    assert encoder.asked == [name]
+
+
+@pytest.mark.parametrize("text", ["水", "R&D", "ox"])
+def test_a_letter_that_is_a_word_is_a_question(text):
+    encoder = Scripted({"Arrival": 9.0})
+    said: list[ItemVerdict] = []
+    ranker = EmbeddedItemRanker(lambda: encoder)
+    anyio.run(ranker.rank, SiteQuestion(text, "movies"), [shown({"name": "Arrival"})], said.append, Ledger())
+    assert [verdict.band for verdict in said] == ["strong"]
 
 
 def test_verdicts_come_one_by_one_the_most_promising_item_first():

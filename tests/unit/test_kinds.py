@@ -33,6 +33,10 @@ RECORDS = st.dictionaries(
 )
 
 
+def test_a_kinds_own_label_is_a_plain_word_and_nobodys_brand():
+    assert [kind.label for kind in KINDS.values()] == [name.capitalize() for name in KINDS]
+
+
 def column(kind: str, name: str, **record: Any) -> object:
     return KINDS[kind].columns(record)[name]
 

@@ -69,8 +69,13 @@ class Endpoint:
         self.portal.wrap_async_context_manager(made.run()).__enter__()  # ends with the loop
         return made
 
-    def answer(self, call: Call, toolboxes: Sequence[Toolbox] = ()) -> Reply:
-        """The reply to one POST. Blocks until it is complete: nothing of it runs on after that, whoever left."""
+    def answer(self, call: Call, toolboxes: Sequence[Toolbox] = (), instructions: str | None = None) -> Reply:
+        """The reply to one POST. Blocks until it is complete: nothing of it runs on after that, whoever left.
+
+        `instructions` take the place of those the server was made with, from here on.
+        """
+        if instructions is not None:
+            self._server.instructions = instructions  # the library keeps one text for all requests
         asked = Asked(call, toolboxes)
         return self.portal.call(self._exchange, asked)
 
@@ -93,7 +98,7 @@ class Endpoint:
         return _reply(sent, asked.said)
 
 
-def tool_server(name: str, version: str, instructions: str) -> Server[Any]:
+def tool_server(name: str, version: str, instructions: str | None = None) -> Server[Any]:
     """A server of the toolboxes that each request brings along."""
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:

@@ -33,8 +33,12 @@ def tool_route(
     make_server: Callable[[], Server[Any]],
     toolboxes: Callable[[T], Sequence[Toolbox]],
     settings: Settings,
+    instructions: Callable[[T], str] | None = None,
 ) -> Route[T]:
-    """The handler of POST /mcp for what an app hosts. `make_server` runs once an event loop, on its first call."""
+    """The handler of POST /mcp for what an app hosts. `make_server` runs once an event loop, on its first call.
+
+    `instructions` says what a client is told of the server, where that changes with what is hosted.
+    """
     doors = _Doors(hosted, make_server)
 
     def post(call: Call, loaded: T) -> Reply:
@@ -43,7 +47,7 @@ def tool_route(
             read_message(call.raw)
         except Malformed as error:
             return error.reply
-        return doors.endpoint().answer(call, toolboxes(loaded))
+        return doors.endpoint().answer(call, toolboxes(loaded), instructions(loaded) if instructions else None)
 
     return Route(post, raw_body=True)
 

@@ -144,8 +144,7 @@ def _thousands(value: float) -> str:
 
 HOMES = Kind(
     name="homes",
-    collection="zillow",
-    label="Zillow",
+    label="Homes",
     types=_TYPES,
     projection=frozenset(_PROJECTION.split()),
     says_why=True,

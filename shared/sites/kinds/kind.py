@@ -12,7 +12,7 @@ from shared.contracts.items import Json, Value
 class Kind:
     """One kind of item, and the switches of the site that holds them.
 
-    `collection` and `label` are those of a release that names none itself. `types` are the schema.org types whose
+    `name` and `label` are those of a collection, too, that nothing else names. `types` are the schema.org types whose
     records are of this kind, the most telling first. `projection` names the properties a chat ranker is shown, at
     every depth. `says_why` is true where the ranker writes each result's reason.
 
@@ -22,7 +22,6 @@ class Kind:
     """
 
     name: str
-    collection: str
     label: str
     types: tuple[str, ...]
     projection: frozenset[str]

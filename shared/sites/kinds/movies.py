@@ -51,8 +51,7 @@ def card_text(record: Json) -> str:
 
 MOVIES = Kind(
     name="movies",
-    collection="imdb",
-    label="IMDb",
+    label="Movies",
     types=_TYPES,
     projection=frozenset(_PROJECTION.split()),
     says_why=True,

@@ -98,8 +98,7 @@ def card_text(record: Json) -> str:
 
 RECIPES = Kind(
     name="recipes",
-    collection="nytimes",
-    label="NYT Cooking",
+    label="Recipes",
     types=("Recipe",),
     projection=frozenset(_PROJECTION.split()),
     says_why=False,

@@ -60,8 +60,7 @@ def card_text(record: Json) -> str:
 
 REVIEWS = Kind(
     name="reviews",
-    collection="wirecutter",
-    label="Wirecutter",
+    label="Reviews",
     types=("Article", "NewsArticle", "Review"),
     projection=frozenset(_PROJECTION.split()),
     says_why=False,

@@ -272,8 +272,7 @@ def _spoken_hours(least: Value, most: Value) -> str:
 
 TRAILS = Kind(
     name="trails",
-    collection="alltrails",
-    label="AllTrails",
+    label="Trails",
     types=("LocalBusiness", "TouristAttraction", "Trail"),
     projection=frozenset(_PROJECTION.split()),
     says_why=True,
