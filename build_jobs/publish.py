@@ -18,10 +18,14 @@ _PROBE = b"can a release be written here?"
 
 
 def current_manifest(bucket: Bucket, catalog: str, kind: manifests.Kind = "tables") -> tuple[str, Manifest] | None:
-    """Id and manifest of the current release; None where there is none, or none that can be read."""
+    """Id and manifest of the current release; None where there is none, or none that can be read.
+
+    Raises BucketError naming the bucket's URL.
+    """
     try:
-        pointer = reader.current(bucket, catalog)
-        return pointer.release, reader.read_manifest(bucket, catalog, pointer.release, kind)
+        with naming(bucket, "read"):
+            pointer = reader.current(bucket, catalog)
+            return pointer.release, reader.read_manifest(bucket, catalog, pointer.release, kind)
     except ReleaseError:
         return None
 

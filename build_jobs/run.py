@@ -13,7 +13,7 @@ from build_jobs.collect import Collected, CollectReport, collect
 from build_jobs.embed import Checkpoints, Embedded, Float16, Known, check_sample, embed_leaves, signatures_of
 from build_jobs.index import families_of, write_index
 from build_jobs.progress import Progress, Told, silent
-from build_jobs.publish import check_writable, current_manifest, naming, publish
+from build_jobs.publish import current_manifest, publish
 from build_jobs.verify import sample_rows, verify, verify_documents
 from build_jobs.workplace import Clock, program, staging, workplace
 from shared.bucket.base import open_bucket
@@ -27,7 +27,6 @@ from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
 from shared.release import reader
-from shared.release.cache import cache_failures
 from shared.settings import Settings
 
 INDEX_VERSION = 3
@@ -146,8 +145,7 @@ class _Build:
             collected = collect(self._roots, self._told)
             digest = inputs_digest(collected, self._spec, self._extends)
         self._told(Progress("collect", len(collected.leaves), len(collected.leaves)))
-        with naming(self._bucket, "read"):
-            current = current_manifest(self._bucket, self._catalog)
+        current = current_manifest(self._bucket, self._catalog)
         report = self._report(collected, digest, current[0] if current else None)
         if current and current[1].inputs_digest == digest and current[1].embedder == self._spec and not force:
             report.status = "unchanged"
@@ -178,8 +176,7 @@ class _Build:
         report.embedded = len(signatures) - report.reused
 
     async def _publish(self, collected: Collected, digest: str, report: BuildReport, force: bool) -> None:
-        with cache_failures(), staging(self._work()) as folder:
-            check_writable(self._bucket, self._catalog)
+        with staging(self._work(), self._bucket, self._catalog) as folder:
             checkpoints = Checkpoints(self._work() / "vectors", self._embedder.dimension)
             embedded = await self._embed(collected, checkpoints, report)
             files = self._index(folder, collected, embedded)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from shared.release.cache import private_folder
+from build_jobs.publish import check_writable
+from shared.bucket.base import Bucket
+from shared.release.cache import cache_failures, private_folder
 from shared.version import VERSION
 
 _ABANDONED_S = 24 * 3600
@@ -27,14 +29,20 @@ def program() -> str:
 
 
 @contextmanager
-def staging(work: Path) -> Iterator[Path]:
-    """A folder for the files of this build, removed afterwards; those of builds that were killed go as well."""
-    work.mkdir(parents=True, exist_ok=True)
-    for old in work.glob("index-*"):
-        if time.time() - old.stat().st_mtime > _ABANDONED_S:
-            shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
-        yield Path(folder)
+def staging(work: Path, bucket: Bucket, catalog: str) -> Iterator[Path]:
+    """A folder for the files of this build, removed afterwards; those of builds that were killed go as well.
+
+    Raises CacheUnusable for what the folder refuses, also later in the block, and BucketError where a release could
+    not be put into the bucket in the end.
+    """
+    with cache_failures():
+        check_writable(bucket, catalog)
+        work.mkdir(parents=True, exist_ok=True)
+        for old in work.glob("index-*"):
+            if time.time() - old.stat().st_mtime > _ABANDONED_S:
+                shutil.rmtree(old, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
+            yield Path(folder)
 
 
 class Clock:

@@ -184,7 +184,7 @@ class _Build:
 
     async def _publish(self, loaded: Loaded, texts: Texts, report: ItemsReport, force: bool) -> None:
         work = workplace(self._cache_dir)
-        with staging(work) as folder:
+        with staging(work, self._bucket, self._catalog) as folder:
             checkpoints = Checkpoints(work / "vectors", self._embedder.dimension)
             vectors = await self._embed(texts, checkpoints, report)
             files = self._index(folder, loaded.items, vectors, texts)

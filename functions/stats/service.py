@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from shared.contracts.text import whole_number
 from shared.edge.app import App
 from shared.edge.call import Call
 from shared.edge.process import Hosted
 from shared.edge.stats.recorder import Recorder
 from shared.edge.stats.sums import DAYS_SHOWN, Sums
 from shared.settings import Settings
-from shared.tables.request import whole_number
 
 
 def create(settings: Settings, recorder: Recorder | None = None) -> App[Sums]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
+from shared.contracts.text import whole_number
 from shared.errors import RequestError
-from shared.tables.request import whole_number
 
 
 @dataclass(frozen=True, slots=True)

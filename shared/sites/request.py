@@ -7,12 +7,11 @@ clients of its version 0.54 (`query` as an object, `prefer`, `context`, `meta`).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from shared.contracts.ask import MODES, RETRIEVALS, AskRequest, Mode, Retrieval
-from shared.contracts.text import normal
+from shared.contracts.text import normal, whole_number
 from shared.errors import RequestError, UnknownName
 
 T = TypeVar("T")
@@ -25,7 +24,6 @@ MAX_RESULTS = 200
 MAX_COUNT = 200
 MAX_ID_CHARS = 200
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _NAME_KEYS = ("name", "title", "url")
 
@@ -188,7 +186,7 @@ def _as_name(member: object) -> str | None:
 
 def _whole(given: _Given, names: tuple[str, ...], default: int, least: int, most: int) -> int:
     value = given.first(*names)
-    number = default if value is None else _integer(value, names[0])
+    number = default if value is None else whole_number(value, names[0])
     if not least <= number <= most:
         _refuse(f"{names[0]} must be from {least} to {most}, found {number}")
     return number
@@ -199,21 +197,10 @@ def _count(given: _Given, names: tuple[str, ...]) -> int | None:
     value = given.first(*names)
     if value is None:
         return None
-    number = _integer(value, names[0])
+    number = whole_number(value, names[0])
     if number < 1:
         _refuse(f"{names[0]} must be at least 1")
     return min(number, MAX_COUNT)
-
-
-def _integer(value: object, name: str) -> int:
-    """10, 10.0 or "10". True is not one."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        return int(value)
-    raise RequestError(f"{name} must be an integer")
 
 
 def _switch(given: _Given, name: str, default: bool) -> bool:

@@ -5,7 +5,6 @@ Written out by hand: importing pydantic and building its schema took 50 ms of ev
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -19,7 +18,7 @@ from shared.contracts.tables import (
     SearchQuery,
     SearchRequest,
 )
-from shared.contracts.text import normal
+from shared.contracts.text import normal, whole_number
 from shared.errors import RequestError
 from shared.tables.filters import filter_of
 
@@ -28,7 +27,6 @@ T = TypeVar("T")
 _FEDERATION = ("auto", "referrals", "none")
 _QUESTION = ("query", "question", "q", "text")
 _PAGE_SIZE = ("pageSize", "limit", "k", "max_results")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 def parse_search(body: Mapping[str, Any], okf_namespace: str = OKF_NAMESPACES[0]) -> SearchRequest:
@@ -80,17 +78,6 @@ def clean_text(value: object, name: str) -> str:
     if not text:
         _refuse(f"{name} must be a non-empty string")
     return text
-
-
-def whole_number(value: object, name: str) -> int:
-    """An integer as JSON, a form or a query string spell it: 10, 10.0 or "10". True is not one."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        return int(value)
-    raise RequestError(f"{name} must be an integer")
 
 
 def _agreed(given: Sequence[Mapping[str, Any]], names: Sequence[str], parse: Callable[[Any, str], T]) -> T | None:

@@ -15,13 +15,14 @@ from typing import Any
 from shared.contracts.replies import Entry, PublishersReply, SearchReply, VariableReply, VariablesReply
 from shared.contracts.schema import Schema, Schemas
 from shared.contracts.tables import MAX_ASK_CHARS, MAX_PAGE_SIZE, MAX_SOURCES, ORDERS
+from shared.contracts.text import whole_number
 from shared.errors import NotFound, RequestError
 from shared.models.ledger import Ledger
 from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT, variable, variables
 from shared.tables.registry.browse import entry_of
 from shared.tables.registry.wellknown import list_publishers
 from shared.tables.reply_text import as_text
-from shared.tables.request import names_of, parse_ask, whole_number
+from shared.tables.request import names_of, parse_ask
 from shared.tables.search import search
 from shared.tables.tables import Tables
 from shared.work import work

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import lzma
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from build_jobs.items.sources import Collection, collection_of, read_sources, so
 from cli.main import main
 from shared.bucket.base import open_bucket
 from shared.contracts.release import Manifest
-from shared.errors import BuildError, SettingsError
+from shared.errors import BucketError, BuildError, CacheUnusable, SettingsError
 from shared.index.items import FIELDS, VECTOR_ROLES, Items
 from shared.index.scan import Vectors
 from shared.models.ledger import Ledger
@@ -325,3 +326,17 @@ def test_one_is_said_as_one(tmp_path, capsys):
 def test_the_command_says_what_is_missing(tmp_path, capsys):
     assert main(["convert", "--site", "recipes", "--to", str(tmp_path / "x.jsonl")]) != 0
     assert "give --from PATH" in capsys.readouterr().err
+
+
+def test_a_bucket_that_cannot_be_written_is_refused_by_its_url_before_anything_is_embedded(tmp_path):
+    (tmp_path / "bucket").write_text("a file in the way")
+    embedder = HashEmbedder()
+    with pytest.raises(BucketError, match=re.escape(f"{(tmp_path / 'bucket').as_uri()} cannot be")):
+        build(tmp_path, written(tmp_path, DAL), embedder=embedder)
+    assert embedder.calls == 0
+
+
+def test_a_cache_folder_that_cannot_be_used_is_named_with_its_setting(tmp_path):
+    (tmp_path / "cache").write_text("a file in the way")
+    with pytest.raises(CacheUnusable, match=r"^CACHE_DIR.*set it to a folder"):
+        build(tmp_path, written(tmp_path, DAL))

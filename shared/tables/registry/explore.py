@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from shared.contracts.leaf import LEAF_TYPE
+from shared.contracts.text import whole_number
 from shared.errors import RequestError
 from shared.index.selection import Selection
 from shared.tables.catalogs import Catalog
@@ -15,7 +16,7 @@ from shared.tables.entry import context
 from shared.tables.filters import Filter, filter_of, ignored
 from shared.tables.names import catalogs_of, directories_left, expect_known
 from shared.tables.registry.library import Library
-from shared.tables.request import clean_text, names_of, whole_number
+from shared.tables.request import clean_text, names_of
 
 FIELDS = ("publisher", "source", "type", "tags")
 BUCKETS, MOST_BUCKETS = 20, 1_000
