@@ -1,6 +1,7 @@
 """What a site's answer is made of: typed events, in the order in which a caller reads them.
 
-    begin ─▶ [rewritten] ─▶ candidate* ─▶ result* ─▶ [answer] ─▶ said* ─▶ [failed] ─▶ usage ─▶ complete ─▶ end
+    begin ─▶ [rewritten] ─▶ [triage] ─▶ [restrictions]
+          ─▶ candidate* ─▶ result* ─▶ [answer] ─▶ said* ─▶ [failed] ─▶ usage ─▶ complete ─▶ end
 
 `message_type` is the word on the wire and `content` what stands beside it; the edge adds the envelope around them.
 The last three always come, whatever happened before.
@@ -40,6 +41,35 @@ class Rewritten:
     @property
     def content(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """How hard the question is taken to be, and what a model read that it demands."""
+
+    tier: str
+    needs: Sequence[Mapping[str, str]] = ()
+    message_type: ClassVar[str] = "triage"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {"tier": self.tier, "constraints": [dict(need) for need in self.needs]}
+
+
+@dataclass(frozen=True, slots=True)
+class Restrictions:
+    """What results are held to: diets in words, conditions over fields, an order; and the model that ranks."""
+
+    diets: Sequence[str]
+    ranking_model: str
+    constraints: Sequence[Mapping[str, Any]] = ()
+    order: Mapping[str, Any] | None = None
+    message_type: ClassVar[str] = "restrictions"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        held = {"restrictions": list(self.diets), "ranking_model": self.ranking_model}
+        return {**held, "constraints": [dict(each) for each in self.constraints], "order": self.order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +169,6 @@ class End:
         return None
 
 
-Event: TypeAlias = Begin | Rewritten | Candidate | Result | Answer | Said | Failed | Used | Complete | End
+Event: TypeAlias = (
+    Begin | Rewritten | Triage | Restrictions | Candidate | Result | Answer | Said | Failed | Used | Complete | End
+)

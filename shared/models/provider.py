@@ -201,6 +201,86 @@ class Evidence:
     record: Mapping[str, Any]
 
 
+Tier = Literal["simple", "hard"]
+Polarity = Literal["require", "avoid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing a question demands, as a model read it: `type` is one of chat_advisor.NEEDS, `value` its words."""
+
+    type: str
+    value: str
+    polarity: Polarity
+
+
+@dataclass(frozen=True, slots=True)
+class Triaged:
+    """How hard a question is, and what it demands."""
+
+    tier: Tier
+    needs: tuple[Need, ...] = ()
+
+    @property
+    def restrictions(self) -> tuple[str, ...]:
+        """What may not be broken: diets, allergies, religious and medical rules, in the asker's words."""
+        strict = ("diet", "allergy", "religious", "medical")
+        return tuple(dict.fromkeys(need.value for need in self.needs if need.type in strict))
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What else to look for: search terms, and names of well-known items. Nothing but a search follows from it."""
+
+    terms: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A describer's word on one result: its index in what was shown, whether it stays, and its sentence or nothing."""
+
+    index: int
+    keep: bool
+    text: str
+
+
+class Advisor(Protocol):
+    """Reads a question before and beside the search."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    async def triage(self, query: str, kind: str, ledger: Ledger) -> Triaged:
+        """How hard it is, and what it demands. Raises ModelUnavailable, BudgetExhausted."""
+
+    async def expand(self, query: str, kind: str, avoid: Sequence[str], ledger: Ledger) -> Proposed:
+        """What else to look for; `avoid` are what the question excludes. Raises ModelUnavailable, BudgetExhausted."""
+
+
+class Describer(Protocol):
+    """Writes what is shown of results, and may say that one is not what was asked for."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    async def describe(
+        self,
+        question: SiteQuestion,
+        shown: Sequence[Shown],
+        restrictions: Sequence[str],
+        say: Callable[[Described], None],
+        ledger: Ledger,
+    ) -> tuple[str, list[Notice]]:
+        """Call `say` with each item's word the moment it is known, at most one an item; returns the summary.
+
+        The summary is empty where none can be read. What is said of the words that could not be used comes with it.
+        Raises ModelUnavailable, BudgetExhausted; what was said before counts all the same.
+        """
+
+
 class Ranker(Protocol):
     """Says which items are worth showing."""
 
