@@ -14,6 +14,7 @@ from shared.errors import AskbucketError, BuildError, SettingsError
 
 if TYPE_CHECKING:
     from build_jobs.report.figures import JudgedSet, Report, Subject
+    from build_jobs.report.item_figures import ItemReport
 
 _ENDINGS = (".xz", ".jsonl", ".json")
 
@@ -35,6 +36,48 @@ def add_parser(verbs: Any) -> None:
     tables.add_argument("--html", type=Path, metavar="FILE", help="write the report as one HTML page, too")
     tables.add_argument("--json", action="store_true", help="one JSON object on standard output")
     tables.set_defaults(run=run)
+    _add_items(kinds)
+
+
+def _add_items(kinds: Any) -> None:
+    items = kinds.add_parser("items", help="sites' answers")
+    suites: dict[str, Any] = {"required": True, "action": "append", "nargs": "+", "type": Path, "metavar": "FILE"}
+    items.add_argument("--predicates", help="YAML: questions to a kind, and what is true of their answers", **suites)
+    where = items.add_mutually_exclusive_group()
+    where.add_argument("--url", help="a running service, or with one file a site's own …/ask")
+    where.add_argument("--bucket", metavar="URL", help="the releases there, in this process (default: BUCKET_URL)")
+    items.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    items.set_defaults(run=run_items)
+
+
+def run_items(args: argparse.Namespace) -> None:
+    """Put the suites to the sites, and print what came of it."""
+    import asyncio
+
+    from build_jobs.report.item_figures import items_as_json, items_as_text
+
+    line = StatusLine()
+    report = asyncio.run(measure_items(args, line))
+    line.end()
+    print(json.dumps(items_as_json(report), ensure_ascii=False) if args.json else items_as_text(report))
+
+
+async def measure_items(args: argparse.Namespace, line: StatusLine) -> ItemReport:
+    """The report. Raises BuildError for suites that cannot be read."""
+    from build_jobs.evaluate_items import evaluate_items_by, evaluate_items_here
+    from build_jobs.predicates import read_suite
+    from cli.options import settings_of
+    from shared.settings import without_userinfo
+
+    suites = [read_suite(path) for paths in args.predicates for path in paths]
+
+    def told(progress: Any) -> None:
+        line.show(progress_text(progress))
+
+    if args.url:
+        where = f"over HTTP at {without_userinfo(args.url)}"
+        return await evaluate_items_by(_streams_of(args.url), suites, where, told)
+    return await evaluate_items_here(settings_of(args), suites, told)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -140,5 +183,18 @@ def _over(url: str) -> Any:
 
     async def ask(body: dict[str, Any]) -> Mapping[str, Any]:
         return await asyncio.to_thread(post, f"{url.rstrip('/')}/search", body)
+
+    return ask
+
+
+def _streams_of(url: str) -> Any:
+    """The messages of a running service's /ask, site by site."""
+    import asyncio
+
+    from cli.ask import address
+    from cli.client import stream
+
+    async def ask(kind: str, body: dict[str, Any]) -> Sequence[Mapping[str, Any]]:
+        return await asyncio.to_thread(lambda: list(stream(address(url, kind), body)))
 
     return ask

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from shared.edge.app import App
+from shared.edge.app import MOUNTED, App
+from shared.edge.directory import OF_ALL, of_all
 from shared.edge.hosting import Engine, bucket_of, engine, site_engine
 from shared.edge.hosting_tables import Searched, host_searched
+from shared.edge.route import route_of
 from shared.edge.stats.recorder import Recorder
 from shared.errors import NotFound, ObjectMissing, SettingsError
 from shared.release.manifest import pointer_key
@@ -33,6 +35,7 @@ _MOST_SHOWN = 60
 class Gateway:
     """Sends each path to the function that answers it; `/sites/<kind>/ask` to that site, which sees `/ask`.
 
+    `/sites` and `/who` are asked of every site, and what they say is put together.
     A site that is not served is a 404 that names those that are.
     What two functions answer, such as /health, or none does, goes to the first: the tables' search, else a site.
     """
@@ -47,6 +50,8 @@ class Gateway:
         """One request, as WSGI."""
         path = environ.get("PATH_INFO", "")
         kind, slash, inner = path.removeprefix(MOUNT).partition("/")
+        if self.sites and route_of(environ) in OF_ALL:
+            return of_all(route_of(environ), self.sites, environ)(environ, start_response)
         if path.startswith(MOUNT) and kind not in self.sites:
             return self._first.refuse(self._no_site(kind), environ, start_response)
         if path.startswith(MOUNT) and slash:
@@ -151,4 +156,4 @@ def _inside(environ: WSGIEnvironment, mount: str, path: str) -> WSGIEnvironment:
     """The request as a function of its own would see it."""
     raw = environ.get("RAW_URI")
     shown = {} if raw is None else {"RAW_URI": raw.removeprefix(mount)}
-    return {**environ, **shown, "SCRIPT_NAME": mount, "PATH_INFO": path}
+    return {**environ, **shown, "SCRIPT_NAME": mount, "PATH_INFO": path, MOUNTED: f"{mount[1:]}/"}

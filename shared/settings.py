@@ -84,12 +84,15 @@ def _parser(default: Any, least: float, most: float | None, unit: str) -> Callab
 
 def _setting(
     name: str, default: Any, help: str, *, phase: Phase = "serve", parse: Callable[[str], Any] | None = None,
-    secret: bool = False, least: float = 0, most: float | None = None, unit: str = "",
+    secret: bool = False, least: float = 0, most: float | None = None, unit: str = "", blank: bool = False,
 ) -> Any:  # fmt: skip
-    """A row. A number has bounds, `most` being generous where it is not said, and may have a unit."""
+    """A row. A number has bounds, `most` being generous where it is not said, and may have a unit.
+
+    A text that is set to nothing is its default, or with `blank` nothing.
+    """
     parse = parse or _parser(default, least, most, unit)
     return field(default=default, repr=not secret, metadata={
-        "name": name, "help": help, "phase": phase, "parse": parse, "secret": secret
+        "name": name, "help": help, "phase": phase, "parse": parse, "secret": secret, "blank": blank
     })  # fmt: skip
 
 
@@ -338,7 +341,7 @@ class Settings:
     )
 
     ranking_model: str = _setting(
-        "OPENROUTER_RANKING_MODEL", "openai/gpt-oss-20b", "The chat model that ranks a site's items."
+        "OPENROUTER_RANKING_MODEL", "openai/gpt-oss-20b", "The chat or decision model that ranks a site's items."
     )
     ranking_providers: str = _setting(
         "OPENROUTER_RANKING_PROVIDERS", "coreweave;novita;groq",
@@ -350,12 +353,47 @@ class Settings:
     writing_effort: str = _setting(
         "OPENROUTER_LLM_REASONING_EFFORT", "low", "How hard OPENROUTER_MODEL thinks when it rewrites or writes."
     )
+    describer_model: str = _setting(
+        "ASKHUB_DESCRIBER_MODEL", "google/gemini-3.8-flash",
+        "The chat model that writes what is shown of recipes and reviews.",
+    )  # fmt: skip
+    describer_effort: str = _setting(
+        "ASKHUB_DESCRIBER_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model."
+    )
+    lite_model: str = _setting(
+        "ASKHUB_LITE_MODEL", "google/gemini-2.5-flash-lite",
+        "The chat model that sums up the results of a simple question.",
+    )  # fmt: skip
     ask_bm25_count: int = _setting("ASKHUB_BM25_RANK_COUNT", 20, "Best keyword matches that are ranked.")
     ask_vector_count: int = _setting("ASKHUB_VECTOR_RANK_COUNT", 20, "Best vector matches beside them.")
     ranking_batches: int = _setting("ASKHUB_RANKING_BATCH_COUNT", 3, "Calls that share the candidates; 0: one each.")
     ranking_batch_keep: int = _setting("ASKHUB_RANKING_BATCH_RETURN_COUNT", 3, "Most items that one call may keep.")
     ranking_max_tokens: int = _setting("ASKHUB_RANKING_MAX_TOKENS", 800, "Room for a call's verdicts, in tokens.")
+    decision_fallback_model: str = _setting(
+        "ASKHUB_DECISION_FALLBACK_MODEL", "openai/gpt-oss-20b",
+        "The chat model that ranks where a decision model fails or keeps nothing; empty is none.", blank=True,
+    )  # fmt: skip
+    decision_attempts: int = _setting("ASKHUB_DECISION_ATTEMPTS", 3, "Attempts of a decision call.", least=1, most=100)
+    decision_timeout_s: float = _setting(
+        "ASKHUB_DECISION_TIMEOUT", 90.0, "Longest decision call, one attempt.", least=_LEAST_TIMEOUT_S, unit="seconds"
+    )
+    decision_min_score: float = _setting(
+        "ASKHUB_DECISION_MIN_SCORE", 1.9, "Score (0-4) of a decision model that an item has to be above.", most=4
+    )
+    decision_strong_score: float = _setting(
+        "ASKHUB_DECISION_STRONG_SCORE", 3.0, "Score (0-4) from which an item is strong.", most=4
+    )
     rewrite_timeout_s: float = _setting("ASKHUB_DECONTEXTUALIZE_TIMEOUT", 15.0, "Longest rewrite of a follow-up.")
+    triage_timeout_s: float = _setting(
+        "ASKHUB_TRIAGE_TIMEOUT", 4.0, "Longest reading of what a question demands.", least=_LEAST_TIMEOUT_S,
+        unit="seconds",
+    )  # fmt: skip
+    expands: bool = _setting(
+        "ASKHUB_EXPANSION", True, "Let a chat model propose names and terms to look for beside the question."
+    )
+    expansion_timeout_s: float = _setting(
+        "ASKHUB_EXPANSION_TIMEOUT", 6.0, "Longest wait for such a proposal.", least=_LEAST_TIMEOUT_S, unit="seconds"
+    )
     fast_track: bool = _setting(
         "ASKHUB_FAST_TRACK", True, "Rank a follow-up as typed while it is rewritten; 0 waits for the rewrite."
     )
@@ -370,7 +408,8 @@ class Settings:
         given = {}
         for row in fields(cls):
             name = row.metadata["name"]
-            if source.get(name) or (name in source and not isinstance(row.default, str)):
+            means_nothing = row.metadata["blank"] or not isinstance(row.default, str)
+            if source.get(name) or (name in source and means_nothing):
                 try:
                     given[row.name] = row.metadata["parse"](source[name])
                 except ValueError as error:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from shared.contracts.events import Answer, Candidate, Event, Failed, Result, Said, Used
+from shared.contracts.events import Answer, Candidate, Event, Failed, Restrictions, Result, Said, Used
 
 ORDER = (
     "begin-nlweb-response",
     "decontextualized_query",
+    "triage",
+    "restrictions",
     "candidate",
     "result",
     "nlws",
@@ -44,12 +46,18 @@ def faults_of(events: Sequence[Event], min_score: int = 70) -> list[str]:
 def _disagreements(events: Sequence[Event], min_score: int) -> list[str]:
     results = [event.item for event in events if isinstance(event, Result)]
     candidates = {_key(event.item) for event in events if isinstance(event, Candidate)}
+    held = {each["id"] for event in events if isinstance(event, Restrictions) for each in event.constraints}
     wrong = [f"{item['url']} was no candidate" for item in results if _key(item) not in candidates]
     wrong += [
         f"{item['url']} is under {min_score}"
         for item in results
         if item["relevance"] != "retrieval" and item["score"] < min_score
     ]
+    for item in results:
+        if ("constraints_met" in item) != bool(held) or not set(item.get("unknown", ())) <= held:
+            wrong.append(f"{item['url']} is held to other constraints than were announced")
+        if item.get("unknown") and item["constraints_met"] is True:
+            wrong.append(f"{item['url']} meets what its record does not say")
     if len({item["url"] for item in results}) < len(results):
         wrong.append("a result twice")
     for event in events:

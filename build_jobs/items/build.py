@@ -36,7 +36,7 @@ from shared.settings import Settings
 from shared.sites.fields import fields_of
 from shared.sites.kinds import Kind
 
-ITEMS_INDEX_VERSION = 1
+ITEMS_INDEX_VERSION = 2
 """Raised whenever the same items would give other files: a rebuild is then not skipped."""
 
 # As for tables: two float16 roundings of one vector differ by less than 1e-5.

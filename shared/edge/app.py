@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Answering = Callable[[flask.Request, Exchange], Reply]
 HEALTH = ("/health", "/healthz")
+# The key of a WSGI environ under which a gateway says below which path it mounted this function: "sites/trails/".
+MOUNTED = "askbucket.mounted"
 _MOST_LOGGED = 2_000
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 
@@ -205,7 +207,7 @@ class App(Generic[T]):
                 if isinstance(result, Stream):
                     return self._stream(result, request, exchange, paid.pop_all(), lent.pop_all())
                 reply = _as_reply(result)
-                exchange.answered(reply.status, reply.said or reply.body)
+                exchange.answered(reply.stands_for or reply.status, reply.said or reply.body)
         return reply.unless_known(request.headers.get("If-None-Match"))
 
     def _stream(
@@ -220,7 +222,7 @@ class App(Generic[T]):
 
         connection = request.environ.get("gunicorn.socket")
         running = Running(stream, lambda: self.hosted.portal, connection, exchange.request_id)
-        frames = Frames(stream.query_id, stream.query)
+        frames = stream.renderer or Frames(stream.query_id, stream.query)
         paid.enter_context(sending(connection))
         paid.callback(self._streamed, exchange, running)
         body = Body(running, frames, self._settings.heartbeat_s, on_end=paid.close, on_over=lent.close)
@@ -266,7 +268,7 @@ class App(Generic[T]):
         return Call(
             query=query,
             body=route.reads(raw, request.headers.get("Content-Type", "")) if parsed else {},
-            base_url=self._self_url or base_url_of(request.environ),
+            base_url=(self._self_url or base_url_of(request.environ)) + request.environ.get(MOUNTED, ""),
             request_id=exchange.request_id,
             headers={name.lower(): value for name, value in request.headers},
             client=exchange.client,

@@ -18,7 +18,6 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from shared.models.choice import Models
     from shared.release.reader import Progress
-    from shared.sites.kinds import Kind
     from shared.sites.site import Site
 
 
@@ -51,8 +50,8 @@ class Mounted(Protocol):
     def bytes(self) -> int: ...
 
 
-def host_site(settings: Settings, kind: Kind, shared: Engine) -> Hosted[Site]:
-    """A site's current release, to be asked with this engine. Starts nothing; raises SettingsError without a bucket."""
+def host_site(settings: Settings, kind: str, shared: Engine) -> Hosted[Site]:
+    """The current release of this kind's site, to be asked with this engine. Raises SettingsError without a bucket."""
     bucket_of(settings)
     return hosted_by(_asker(shared, settings, kind), settings, shared.loop)
 
@@ -93,16 +92,20 @@ def hosted_by(open_: Callable[[Progress], M], settings: Settings, loop: ProcessL
     return hosted
 
 
-def _asker(engine: Engine, settings: Settings, kind: Kind) -> Callable[[Progress], Site]:
+def _asker(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress], Site]:
     """Opens a site, in the order that has it soonest."""
 
     def opener(progress: Progress) -> Site:
         engine.models.begin()
         import shared.edge.streaming
-        import shared.sites.answer  # noqa: F401 - beside the weights being read
+        import shared.models.ranking_models
+        import shared.sites.answer
+        import shared.sites.request
+        import shared.sites.request54  # noqa: F401 - beside the weights being read
+        from shared.sites.kinds import KINDS
         from shared.sites.site import open_site
 
         _ = engine.loop.portal
-        return open_site(settings, kind, engine.models, progress)
+        return open_site(settings, KINDS[kind], engine.models, progress)
 
     return opener

@@ -29,7 +29,8 @@ class Reply:
     """A status, a body (a mapping is sent as JSON, bytes as they are, an iterator piece by piece, None is no body) and
     headers of its own.
 
-    `said` holds `usage`, `notices` and `eligibility` for the log and the counters, where the body itself does not.
+    `stands_for` is the status it would have in a protocol that sends none with its failures, for the log and the
+    counters. `said` holds `usage`, `notices` and `eligibility` for them, where the body itself does not.
     """
 
     status: int
@@ -37,6 +38,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = JSON
     said: Mapping[str, Any] | None = None
+    stands_for: int = 0
 
     @classmethod
     def stable(

@@ -28,6 +28,18 @@ class Event(Protocol):
     def content(self) -> Any: ...
 
 
+class Renderer(Protocol):
+    """How a client wants to be told: an answer's events as the bytes of a stream, or as one JSON object."""
+
+    def frame(self, event: Event) -> bytes:
+        """An event as bytes, whole lines; none where this client is not told of it."""
+        ...
+
+    def whole(self, events: Iterable[Event]) -> dict[str, Any]:
+        """All of them as one object."""
+        ...
+
+
 def new_id() -> str:
     """The id of a stream whose caller gave it none."""
     return str(uuid.uuid4())

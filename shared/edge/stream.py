@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shared.contracts.events import Event
+    from shared.edge.sse import Renderer
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,8 @@ class Stream:
     """What a handler returns: `events` makes the pipeline and runs nothing yet.
 
     The handler must have read all it needs of the request. `query` and `query_id` go into the envelope; `as_json`
-    sends all of it as one JSON object; `deadline_s` is the pipeline's own.
+    sends all of it as one JSON object; `deadline_s` is the pipeline's own. `renderer` tells it in another way
+    than ours.
     """
 
     events: Callable[[], AsyncIterator[Event]]
@@ -23,3 +25,4 @@ class Stream:
     query_id: str = ""
     as_json: bool = False
     deadline_s: float = 280.0
+    renderer: Renderer | None = None

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shared.contracts.events import Complete, End, Event, Failed
 from shared.edge import log
 from shared.edge.disconnect import LOOK_S, has_left
-from shared.edge.sse import HEARTBEAT, Frames
+from shared.edge.sse import HEARTBEAT, Renderer
 from shared.edge.stream import Stream
 from shared.errors import AskbucketError
 
@@ -189,7 +189,7 @@ class Body:
     def __init__(
         self,
         running: Running,
-        frames: Frames,
+        frames: Renderer,
         heartbeat_s: float,
         *,
         on_end: Callable[[], None],
@@ -208,8 +208,8 @@ class Body:
 
     def __next__(self) -> bytes:
         for event in self._events:
-            if event is not None:
-                return self._sending(self._frames.frame(event))
+            if event is not None and (frame := self._frames.frame(event)):
+                return self._sending(frame)
             if time.monotonic() - self._sent_at >= self._heartbeat_s:
                 return self._sending(HEARTBEAT)
         raise StopIteration

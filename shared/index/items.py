@@ -92,6 +92,20 @@ class Items:
             for row, *line in self._db.of("SELECT * FROM fact WHERE row IN ({})", wanted)
         }
 
+    def column(self, name: str) -> list[Any]:
+        """One typed column by row, as it lies there: how many words there are where it has words, 1 for true."""
+        return [line[0] for line in self._db.all(f'SELECT "{_checked(name)}" FROM fact ORDER BY row')]  # noqa: S608
+
+    def words_of(self, name: str) -> list[str]:
+        """The distinct words of a column, sorted."""
+        lines = self._db.all("SELECT DISTINCT word FROM word WHERE name = ? ORDER BY word", (name,))
+        return [line[0] for line in lines]
+
+    def rows_with(self, name: str, words: Sequence[str]) -> list[int]:
+        """Rows that have any of these words in a column, in no order; a row may come twice."""
+        sql = f"SELECT row FROM word WHERE name = '{_checked(name)}' AND word IN ({{}})"  # noqa: S608
+        return [line[0] for line in self._db.of(sql, words)]
+
     def _words(self, rows: Sequence[int]) -> dict[tuple[int, str], tuple[str, ...]]:
         """(row, column) → its words, in the record's order."""
         found: dict[tuple[int, str], dict[int, str]] = {}
@@ -108,6 +122,13 @@ class Items:
     def close(self) -> None:
         """Close every idle connection; one in use is closed when it comes back."""
         self._db.close()
+
+
+def _checked(name: str) -> str:
+    """A column's name, which may stand in a statement."""
+    if not _COLUMN.fullmatch(name):
+        raise ValueError(f"{name!r} can be no column's name")
+    return name
 
 
 def _fact_table(names: Sequence[str], columns: Sequence[Mapping[str, Value]]) -> str:

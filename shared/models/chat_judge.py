@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from shared.models.caches import Cache, cache_key
 from shared.models.ledger import Ledger
 from shared.models.openrouter import MAX_COMPLETION_TOKENS, Message, OpenRouterClient
 from shared.models.provider import MAX_QUESTION_CHARS, Candidate, Card, Judgement, Provider, Question, Verdict
+from shared.models.quoting import boundary
 from shared.settings import Settings
 
 STAGE = "rerank"
@@ -116,9 +116,7 @@ def card_lines(card: Card, with_description: bool) -> str:
     return "\n".join([*lines, *(f"people ask: {_line(query, MAX_LINE_CHARS)}" for query in card.queries)])
 
 
-def messages(
-    request: str, cards: Sequence[str], k: int, mark: Callable[[], str] = lambda: secrets.token_hex(4)
-) -> list[Message]:
+def messages(request: str, cards: Sequence[str], k: int, mark: Callable[[], str] = boundary) -> list[Message]:
     """The prompt: cards are numbered from 0, and `mark` makes up the word that their separators carry."""
     word = mark()
     shown = [f"=== {word} card {index} ===\n{card}" for index, card in enumerate(cards)]

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from shared.contracts.release import Embedder as EmbedderSpec
-from shared.contracts.release import NullBank
 from shared.errors import ModelUnavailable, SettingsError
 from shared.models.gateway import Gateway
-from shared.models.provider import Embedder, Judge, Ranker, Writer
 from shared.models.weights import BGE_SMALL, INSTALL, installed
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.contracts.release import Embedder as EmbedderSpec
+    from shared.contracts.release import NullBank
     from shared.models.cross_encoder import CrossEncoder
     from shared.models.embedded import EmbeddedEmbedder
+    from shared.models.provider import Advisor, Describer, Embedder, Judge, Ranker, Writer
 
 JudgeProvider = Literal["openrouter", "embedded", "none"]
 
@@ -108,7 +108,8 @@ class Models:
     def ranker(self, model: str = "") -> Ranker | None:
         """The ranker of a site's items; None means retrieval order.
 
-        `model` is a chat model that a caller chose, empty for the settings' own; only the gateway has a choice.
+        `model` is one that a caller chose, empty for the settings' own; only the gateway has a choice, and asks a
+        chat model or a decision model as it has to be asked.
         Raises ModelUnavailable where the embedded one is asked for by name without its weights.
         """
         if self._provider == "openrouter":
@@ -120,6 +121,10 @@ class Models:
 
         return EmbeddedItemRanker(self._cross_encoder)
 
+    def fallback_ranker(self) -> Ranker | None:
+        """Who ranks where a decision model failed or kept nothing; None where nobody is to."""
+        return self._gateway.fallback_ranker() if self._provider == "openrouter" else None
+
     def writer(self) -> Writer | None:
         """Who rewrites follow-ups and sums up results; None where no model is configured."""
         if self._provider == "openrouter":
@@ -129,6 +134,18 @@ class Models:
         from shared.models.embedded_writer import EmbeddedWriter
 
         return EmbeddedWriter()
+
+    def advisor(self) -> Advisor | None:
+        """Who says how hard a question is and what else to look for; None where no chat model is configured."""
+        return self._gateway.advisor() if self._provider == "openrouter" else None
+
+    def describer(self) -> Describer | None:
+        """Who writes what is shown of results; None where no chat model is configured."""
+        return self._gateway.describer() if self._provider == "openrouter" else None
+
+    def lite_writer(self) -> Writer | None:
+        """Who sums up the results of a simple question; None where no chat model is configured."""
+        return self._gateway.writer(lite=True) if self._provider == "openrouter" else None
 
     def describe(self) -> dict[str, Any]:
         """What /health says of them, from memory."""

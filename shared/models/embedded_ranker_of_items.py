@@ -91,6 +91,7 @@ class EmbeddedItemRanker:
     provider: Provider = "embedded"
     model = MINILM_CROSS.model
     wants_batches = False
+    explains = True
 
     def __init__(self, open_encoder: Callable[[], CrossEncoder], weights: Fitted | None = None) -> None:
         self._open = open_encoder

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from shared.errors import ModelUnavailable, SettingsError
 from shared.models.caches import Cache
+from shared.models.ranking_models import ranking_model
 from shared.models.retry import Pace
 from shared.settings import Settings, without_userinfo
 
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from shared.models.chat_advisor import ChatAdvisor
+    from shared.models.chat_describer import ChatDescriber
     from shared.models.chat_judge import ChatJudge
     from shared.models.chat_ranker import ChatRanker
     from shared.models.chat_writer import ChatWriter
+    from shared.models.decision_ranker import DecisionRanker
     from shared.models.openrouter import OpenRouterClient
     from shared.models.openrouter_embedder import OpenRouterEmbedder
     from shared.models.provider import Judgement
@@ -26,11 +30,12 @@ if TYPE_CHECKING:
 class Gateway:
     """The way to OpenRouter's models. Made by `create(settings)`: it opens and imports nothing until it is used.
 
-    Raises SettingsError where OPENROUTER_BASE_URL is no address.
+    Raises SettingsError where OPENROUTER_BASE_URL is no address, or the model to fall back on is none that chats.
     """
 
     def __init__(self, settings: Settings, pace: Pace | None = None) -> None:
         _check_address(settings.openrouter_base_url)
+        _check_fallback(settings.decision_fallback_model)
         self._settings = settings
         self._pace = pace
         self._lock = threading.Lock()
@@ -59,17 +64,43 @@ class Gateway:
 
         return ChatJudge(self.client(), self._settings, self._verdicts)
 
-    def ranker(self, model: str = "") -> ChatRanker:
+    def ranker(self, model: str = "") -> ChatRanker | DecisionRanker:
         """The ranker of items, by the settings' model or by this one. Raises ModelUnavailable without a key."""
+        chosen = ranking_model(model or self._settings.ranking_model)
+        if chosen.kind == "decision":
+            from shared.models.decision_ranker import DecisionRanker
+
+            return DecisionRanker(self.client(), self._settings, chosen.id)
         from shared.models.chat_ranker import ChatRanker
 
-        return ChatRanker(self.client(), self._settings, model)
+        return ChatRanker(self.client(), self._settings, chosen.id)
 
-    def writer(self) -> ChatWriter:
-        """The writer that the settings name. Raises ModelUnavailable without a key."""
+    def fallback_ranker(self) -> ChatRanker | None:
+        """Who ranks where a decision model cannot; None where the settings want none. Raises ModelUnavailable."""
+        model = self._settings.decision_fallback_model
+        if not model:
+            return None
+        from shared.models.chat_ranker import ChatRanker
+
+        return ChatRanker(self.client(), self._settings, ranking_model(model).id)
+
+    def writer(self, *, lite: bool = False) -> ChatWriter:
+        """The writer that the settings name, or the light one. Raises ModelUnavailable without a key."""
         from shared.models.chat_writer import ChatWriter
 
-        return ChatWriter(self.client(), self._settings)
+        return ChatWriter(self.client(), self._settings, lite)
+
+    def advisor(self) -> ChatAdvisor:
+        """Who reads a question before it is searched. Raises ModelUnavailable without a key."""
+        from shared.models.chat_advisor import ChatAdvisor
+
+        return ChatAdvisor(self.client(), self._settings)
+
+    def describer(self) -> ChatDescriber:
+        """Who writes what is shown of results. Raises ModelUnavailable without a key."""
+        from shared.models.chat_describer import ChatDescriber
+
+        return ChatDescriber(self.client(), self._settings)
 
     def client(self) -> OpenRouterClient:
         """The one client. To be called from a thread that may take 0.1 s, not from the event loop."""
@@ -94,6 +125,12 @@ class Gateway:
 def _judgement_bytes(judgement: Judgement) -> int:
     """What a judgement takes in memory: a verdict is 48 bytes, its float and its place in the tuple 32."""
     return 100 + 80 * len(judgement.verdicts)
+
+
+def _check_fallback(model: str) -> None:
+    """Refuse at start a model that would fail in the same way as what it stands in for."""
+    if model and ranking_model(model).kind != "chat":
+        raise SettingsError(f"ASKHUB_DECISION_FALLBACK_MODEL={model!r}: must be a chat model, or empty for none")
 
 
 def _check_address(url: str) -> None:

@@ -1,8 +1,9 @@
-"""The wire to OpenRouter, or to any server that speaks it: embeddings, and chat in JSON mode, whole or streamed.
+"""The wire to OpenRouter, or to any server that speaks it: embeddings, decisions, and chat in JSON mode.
 
-One call is up to LLM_MAX_RETRIES + 1 attempts, each an event of the ledger. Every wait ends with the caller's
-deadline: a wait that would outlast it is not begun. Nothing but OPENROUTER_BASE_URL is ever contacted: no
-proxy and no credentials are taken from the environment, and no redirect is followed.
+One call is up to LLM_MAX_RETRIES + 1 attempts (a decision up to ASKHUB_DECISION_ATTEMPTS), each an event of the
+ledger. Every wait ends with the caller's deadline: a wait that would outlast it is not begun. Nothing but
+OPENROUTER_BASE_URL is ever contacted: no proxy and no credentials are taken from the environment, and no redirect
+is followed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import anyio.to_thread
@@ -37,6 +40,8 @@ _MOST_TOKENS = 10_000_000
 _MOST_DOLLARS = 100.0
 EMBEDDINGS = "/embeddings"
 CHAT = "/chat/completions"
+# Its address stands beside that of the others, whose last segment is a version: …/api/v1 → …/api/alpha/decisions.
+DECISIONS = "/alpha/decisions"
 
 MAX_REPLY_BYTES = 10_000_000
 MAX_COMPLETION_TOKENS = 8_000
@@ -84,6 +89,19 @@ class AttemptFailed(Exception):
     retried: bool
     headers: Mapping[str, str] = field(default_factory=dict)
     final: bool = False
+    too_large: bool = False
+
+
+class RequestTooLarge(ModelUnavailable):
+    """The gateway will not take as much in one request; less of it may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one attempt may take, and how long the gateway may be silent in it."""
+
+    attempt_s: float
+    silence_s: float
 
 
 class OpenRouterClient:
@@ -100,7 +118,8 @@ class OpenRouterClient:
         self._pace = pace or Pace()
         self._base_url = settings.openrouter_base_url.rstrip("/")
         # One a kind of call: a chat model that fails must not stop the embeddings, nor embeddings hide that it fails.
-        self._breakers = {path: self._breaker() for path in (EMBEDDINGS, CHAT)}
+        self._breakers = {path: self._breaker() for path in (EMBEDDINGS, CHAT, DECISIONS)}
+        self._patience = Patience(settings.llm_timeout_s, settings.llm_read_timeout_s)
         self._tls = httpx.create_ssl_context(trust_env=False)
         self._pool: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -147,6 +166,21 @@ class OpenRouterClient:
         body = {**self._chat_body(model, messages, effort), **order, **named, "stream": True}
         call = Call(CHAT, model, stage, ledger)
         return await self._completed(call, body, max_tokens, lambda sent: self._stream(sent, on_text))
+
+    async def decide(
+        self, model: str, state: Json, questions: Mapping[str, Json], *, stage: str, ledger: Ledger
+    ) -> Json:
+        """The reply to questions about a state, a JSON object not yet looked into.
+
+        Nothing comes before all of it does, so an attempt may be silent for as long as it may take. Raises
+        RequestTooLarge where it is for the caller to ask for less at a time; ModelUnavailable, BudgetExhausted.
+        """
+        body: Json = {"model": model, "state": state, "questions": dict(questions)}
+        longest_s = self._settings.decision_timeout_s
+        patience = Patience(longest_s, longest_s)
+        attempts = Attempts(self._settings.decision_attempts)
+        call = Call(DECISIONS, model, stage, ledger)
+        return await self._answered(call, attempts, lambda: self._exchange(DECISIONS, body, patience))
 
     def describe(self) -> Json:
         """For /health: what was spent today, and whether the gateway is left alone."""
@@ -223,7 +257,8 @@ class OpenRouterClient:
         if again and wait_s <= LONGEST_WAIT_S and wait_s < _left_s():
             return wait_s
         later = max(1, math.ceil(wait_s)) if failure.retried else None
-        raise ModelUnavailable(f"The model gateway {failure.said}", retry_after_s=later) from failure
+        kind = RequestTooLarge if failure.too_large else ModelUnavailable
+        raise kind(f"The model gateway {failure.said}", retry_after_s=later) from failure
 
     async def _attempt(self, call: Call, exchange: Callable[[], Awaitable[Json]]) -> Json:
         """One exchange, written into the ledger however it ends."""
@@ -239,28 +274,29 @@ class OpenRouterClient:
         self._record(call, started, "success", reply)
         return reply
 
-    async def _exchange(self, path: str, body: Json) -> Json:
+    async def _exchange(self, path: str, body: Json, patience: Patience | None = None) -> Json:
         """A JSON object with status 200, or AttemptFailed."""
-        with self._attempted():
-            async with self._posted(path, body) as response:
+        patience = patience or self._patience
+        with self._attempted(patience):
+            async with self._posted(path, body, patience) as response:
                 return await _whole(response)
         raise AssertionError("what is attempted returns or raises")
 
     async def _stream(self, body: Json, on_text: Callable[[str], None]) -> Json:
         """The same for a streamed completion, put together as if it had come whole."""
         heard = Heard(on_text)
-        with self._attempted(heard):
-            async with self._posted(CHAT, body) as response:
+        with self._attempted(self._patience, heard):
+            async with self._posted(CHAT, body, self._patience) as response:
                 if response.status_code != httpx.codes.OK or not _is_stream(response):
                     return heard.whole(await _whole(response))
                 return await read_stream(_pieces(response), heard)
         raise AssertionError("what is attempted returns or raises")
 
     @contextmanager
-    def _attempted(self, heard: Heard | None = None) -> Iterator[None]:
+    def _attempted(self, patience: Patience, heard: Heard | None = None) -> Iterator[None]:
         """Within one attempt's time; whatever goes wrong on the way is an AttemptFailed."""
         try:
-            with anyio.fail_after(self._settings.llm_timeout_s), timed(MODEL):
+            with anyio.fail_after(patience.attempt_s), timed(MODEL):
                 yield
         except AttemptFailed as failure:
             failure.final = heard is not None and heard.began
@@ -278,16 +314,17 @@ class OpenRouterClient:
             final = heard is not None and heard.began
             raise AttemptFailed("error", "could not be reached, or broke off", retried=True, final=final) from error
 
-    def _posted(self, path: str, body: Json) -> AbstractAsyncContextManager[httpx.Response]:
+    def _posted(self, path: str, body: Json, patience: Patience) -> AbstractAsyncContextManager[httpx.Response]:
         # "replace": a lone surrogate in a caller's text cannot be UTF-8, and "?" stands for it.
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        url, timeout = self._base_url + path, self._phases()
+        base_url = beside(self._base_url) if path == DECISIONS else self._base_url
+        url, timeout = base_url + path, self._phases(patience)
         return self._connections().stream("POST", url, content=content, timeout=timeout)
 
-    def _phases(self) -> httpx.Timeout:
+    def _phases(self, patience: Patience) -> httpx.Timeout:
         """The time for each phase, none of it beyond the caller's deadline."""
         most = _left_s() + GRACE_S
-        connect, read = min(self._settings.llm_connect_timeout_s, most), min(self._settings.llm_read_timeout_s, most)
+        connect, read = min(self._settings.llm_connect_timeout_s, most), min(patience.silence_s, most)
         return httpx.Timeout(connect=connect, pool=connect, read=read, write=read)
 
     def _connections(self) -> httpx.AsyncClient:
@@ -310,13 +347,13 @@ class OpenRouterClient:
     def _record(self, call: Call, started: float, outcome: Outcome, reply: Json) -> None:
         usage = reply.get("usage")
         usage = usage if isinstance(usage, dict) else {}
-        prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+        prompt, completion = _count(_either(usage, PROMPT)), _count(_either(usage, COMPLETION))
         reported = _dollars(usage.get("cost"))
         cost = price_usd(call.model, prompt, completion) if reported is None else reported
         self.spend.add(cost)
         call.ledger.record(
             target=TARGET,
-            model=call.model,
+            model=_answering(reply, call),
             stage=call.stage,
             elapsed_ms=(time.perf_counter() - started) * 1e3,
             outcome=outcome,
@@ -325,8 +362,15 @@ class OpenRouterClient:
             cost_usd=cost,
             cost_reported=reported is not None,
             reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
-            cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+            cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens")
+            or _detail(usage, "input_tokens_details", "cached_tokens"),
         )
+
+
+def beside(base_url: str) -> str:
+    """The address that a gateway's interfaces of other versions stand under: without the version at its end."""
+    parts = urlsplit(base_url)
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/").rpartition("/")[0]))
 
 
 async def _pieces(response: httpx.Response) -> AsyncIterator[bytes]:
@@ -344,12 +388,12 @@ async def _whole(response: httpx.Response) -> Json:
     content = bytearray()
     async for piece in _pieces(response):
         content += piece
-    if response.status_code != httpx.codes.OK:
-        raise _refused(response.status_code, response.headers)
     raw = bytes(content)
+    if response.status_code != httpx.codes.OK:
+        raise _refused(response.status_code, response.headers, raw)
     reply = _decode(raw) if len(raw) < LARGE_REPLY_BYTES else await anyio.to_thread.run_sync(_decode, raw)
     if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
-        raise _refused(_status(reply["error"].get("code")), response.headers)
+        raise _refused(_status(reply["error"].get("code")), response.headers, raw)
     return reply
 
 
@@ -370,10 +414,22 @@ _SAID = {
 }
 
 
-def _refused(status: int, headers: Mapping[str, str]) -> AttemptFailed:
+def _refused(status: int, headers: Mapping[str, str], content: bytes = b"") -> AttemptFailed:
     outcome: Outcome = "rate_limited" if status == httpx.codes.TOO_MANY_REQUESTS else "error"
     said = _SAID.get(status, f"answered with status {status}" if status else "reported a failure")
-    return AttemptFailed(outcome, said, is_retried(status) or not status, headers)
+    too_large = _is_too_large(status, content)
+    return AttemptFailed(outcome, said, is_retried(status) or not status, headers, too_large=too_large)
+
+
+_TOO_LARGE = re.compile(rb"context|too (?:large|long|big|many (?:input )?tokens)|(?:token|input) limit", re.IGNORECASE)
+_TOLD_BYTES = 2_000
+
+
+def _is_too_large(status: int, content: bytes) -> bool:
+    """Whether a refusal is one of the size: by its status, or because a 400 says so."""
+    if status == httpx.codes.BAD_REQUEST:
+        return bool(_TOO_LARGE.search(content[:_TOLD_BYTES]))
+    return status == httpx.codes.REQUEST_ENTITY_TOO_LARGE
 
 
 def _status(code: object) -> int:
@@ -398,6 +454,23 @@ def _completion(reply: Json) -> str:
         case [{"message": {"content": str(text)}}, *_]:
             return text
     return ""
+
+
+PROMPT = ("prompt_tokens", "input_tokens")
+COMPLETION = ("completion_tokens", "output_tokens")
+_MODEL = re.compile(r"[\w~./:@-]{1,100}", re.ASCII)
+
+
+def _either(usage: Json, names: tuple[str, str]) -> object:
+    """Chat and decisions have different words for the same count."""
+    return usage.get(names[0], usage.get(names[1]))
+
+
+def _answering(reply: Json, call: Call) -> str:
+    """Who answered: of a decision the model that it names, since an alias may have been asked; else whom we asked."""
+    named = reply.get("model")
+    is_name = call.path == DECISIONS and isinstance(named, str) and _MODEL.fullmatch(named)
+    return str(named) if is_name else call.model
 
 
 def _count(value: object) -> int:

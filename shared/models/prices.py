@@ -9,6 +9,7 @@ PRICES: dict[str, tuple[float, float]] = {
     "text-embedding-3-small": (0.02, 0.0),
     "text-embedding-3-large": (0.13, 0.0),
     "nomic-embed-text": (0.0, 0.0),
+    "typesafe/jev-": (0.042, 0.0),
 }
 
 

@@ -143,7 +143,7 @@ class Judge(Protocol):
 
 
 Band = Literal["strong", "relevant", "exclude"]
-Source = Literal["bm25", "vector"]
+Source = Literal["bm25", "vector", "columns"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +216,11 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Triaged:
-    """How hard a question is, and what it demands."""
+    """How hard a question is, and what it demands; `skipped` counts what a model listed that could not be used."""
 
     tier: Tier
     needs: tuple[Need, ...] = ()
+    skipped: int = 0
 
     @property
     def restrictions(self) -> tuple[str, ...]:
@@ -230,10 +231,14 @@ class Triaged:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What else to look for: search terms, and names of well-known items. Nothing but a search follows from it."""
+    """What else to look for: search terms, and names of well-known items. Nothing but a search follows from it.
+
+    `skipped` counts what a model listed that could not be used.
+    """
 
     terms: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +300,10 @@ class Ranker(Protocol):
     @property
     def wants_batches(self) -> bool:
         """True for a chat model: a few items a call, calls side by side. False: all items at once."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether it has a sentence to say on an item. False: `why` is always empty, and nothing is written."""
 
     async def rank(
         self, question: SiteQuestion, shown: Sequence[Shown], say: Callable[[ItemVerdict], None], ledger: Ledger

@@ -32,8 +32,14 @@ class Card:
 
     @property
     def wire(self) -> WireItem:
-        """The item as it stands on the wire."""
-        item = self.found.item
+        """The item as it stands on the wire; `constraints_met` and `unknown` only where the question has constraints.
+
+        Of a plain question's items nothing is said, so they keep the keys they always had.
+        """
+        item, standing = self.found.item, self.found.standing
+        held: WireItem = {}
+        if standing is not None and standing.is_told:
+            held = {"constraints_met": standing.met, "unknown": list(standing.unknown)}
         return {
             "@type": "Item",
             "url": item.url,
@@ -46,12 +52,24 @@ class Card:
             "bm25_score": self.found.bm25_score,
             "retrieval_source": self.found.source,
             "schema_object": item.record,
+            **held,
         }
 
 
-def in_order(verdicts: Iterable[ItemVerdict]) -> list[ItemVerdict]:
-    """Strong before relevant; inside a band by the ranker's own measure where it has one, else as retrieved."""
-    return sorted(verdicts, key=lambda verdict: (_BANDS[verdict.band], -verdict.fit, verdict.index))
+def in_order(verdicts: Iterable[ItemVerdict], found: Sequence[Found] = (), softly: bool = False) -> list[ItemVerdict]:
+    """Strong before relevant; inside a band by the ranker's own measure where it has one, else as retrieved.
+
+    Before any band comes what the columns say: what meets all hard constraints, then the order that was asked for.
+    `softly` holds against items of one band what soft constraint they miss, for a ranker that read none of them.
+    """
+
+    def place(verdict: ItemVerdict) -> tuple[float, ...]:
+        standing = found[verdict.index].standing if found else None
+        leads = standing.leads if standing else (0, 0)
+        misses = standing.misses if standing and softly else 0
+        return (*leads, _BANDS[verdict.band], misses, -verdict.fit, verdict.index)
+
+    return sorted(verdicts, key=place)
 
 
 def is_shown(card: Card, request: AskRequest) -> bool:
@@ -59,10 +77,13 @@ def is_shown(card: Card, request: AskRequest) -> bool:
     return card.score >= request.min_score or (request.include_excluded and card.relevance == "exclude")
 
 
-def selected(cards: Sequence[Card], request: AskRequest) -> list[Card]:
-    """Ranked cards in their order, without duplicates and what is under the threshold, cut to what was asked for."""
+def selected(cards: Sequence[Card], request: AskRequest, most: int | None = None) -> list[Card]:
+    """Ranked cards in their order, without duplicates and what is under the threshold, cut to what was asked for.
+
+    `most` of them can be shown at all, whatever page is asked for.
+    """
     kept = [card for card in cards if is_shown(card, request)]
-    return _page(kept if request.include_excluded else without_duplicates(kept), request)
+    return _page((kept if request.include_excluded else without_duplicates(kept))[:most], request)
 
 
 def retrieved(found: Sequence[Found], request: AskRequest, describe: Sequence[str]) -> list[Card]:
@@ -71,7 +92,11 @@ def retrieved(found: Sequence[Found], request: AskRequest, describe: Sequence[st
         Card(place, each, retrieval_score(each), UNRANKED, text)
         for place, (each, text) in enumerate(zip(found, describe, strict=True))
     ]
-    return _page(without_duplicates(cards), request)
+    return _page(without_duplicates(sorted(cards, key=_leads)), request)
+
+
+def _leads(card: Card) -> tuple[int, int]:
+    return card.found.standing.leads if card.found.standing else (0, 0)
 
 
 def without_duplicates(cards: Iterable[Card]) -> list[Card]:

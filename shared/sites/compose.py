@@ -11,9 +11,10 @@ from shared.errors import Unavailable
 from shared.models.ledger import Ledger
 from shared.models.provider import Evidence, Writer
 from shared.sites.bands import Card
-from shared.sites.grounding import without_foreign_urls
+from shared.sites.grounding import checked
 from shared.sites.rank import own_words
 from shared.timed import timed
+from shared.work import work
 
 NAMED = 4
 QUOTED = 3
@@ -40,12 +41,18 @@ async def compose(
             text = await writer.compose(request.mode, query, evidence, ledger)
     except Unavailable as failure:
         return unavailable(failure.message, failure.code)
-    known = " ".join(f"{each.url} {each.description}" for each in evidence)
-    grounded = without_foreign_urls(text, known).strip()
-    if grounded:
-        return Composed(grounded)
+    return await work(lambda: supported(text, query, cards))
+
+
+def supported(text: str, query: str, cards: Sequence[Card]) -> Composed:
+    """A model's summary or answer, without sentences that the items shown do not support; out of names where none is
+    left."""
+    evidence = [evidence_of(card) for card in cards]
+    held = checked(text, [part for each in evidence for part in (each.record, each.url, each.description)], query)
+    if held.text:
+        return Composed(held.text, tuple(held.notices))
     message = "The model's answer could not be read; this one was put together from the results."
-    return Composed(from_names(evidence), (notice("answer_from_names", message),))
+    return Composed(from_names(evidence), (notice("answer_from_names", message), *held.notices))
 
 
 def unavailable(why: str, reason: str) -> Composed:

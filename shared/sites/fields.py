@@ -17,7 +17,7 @@ _ABOUT_THE_PAGE = frozenset({
 })  # fmt: skip
 
 
-_UNITS = {"FTK": "sq ft", "MTK": "square metres", "ACR": "acres", "KMT": "km", "SMI": "miles"}
+UNITS = {"FTK": "sq ft", "MTK": "square metres", "ACR": "acres", "KMT": "km", "SMI": "miles"}
 
 
 def fields_of(record: Json) -> tuple[str, str, str]:
@@ -56,7 +56,7 @@ def _own(member: object) -> object:
     if not isinstance(member, dict):
         return member
     if isinstance(member.get("value"), int | float) and not isinstance(member["value"], bool) and "name" not in member:
-        return f"{_said(member['value'])} {_UNITS.get(str(member.get('unitCode')), '')}".strip()
+        return f"{_said(member['value'])} {UNITS.get(str(member.get('unitCode')), '')}".strip()
     return None if _is_property(member) else member.get("name")
 
 

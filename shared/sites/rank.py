@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anyio import create_task_group
 
@@ -14,8 +13,9 @@ from shared.errors import Unavailable
 from shared.models.ledger import Ledger
 from shared.models.provider import ItemVerdict, Ranker, Shown, SiteQuestion
 from shared.settings import Settings
-from shared.sites.bands import OWN_CHARS, SCORES, Card, in_order
-from shared.sites.grounding import clipped, without_foreign_urls
+from shared.sites.aim import reads_whole
+from shared.sites.bands import OWN_CHARS, SCORES, Card
+from shared.sites.grounding import Checked, checked, clipped
 from shared.sites.kinds import Kind
 from shared.sites.projection import project
 from shared.sites.retrieve import Found
@@ -43,9 +43,9 @@ class Ranking:
         return bool(self.failures) and len(self.failures) == self.batches and not self.verdicts
 
     @property
-    def cards(self) -> list[Card]:
-        """A card a verdict, in the order in which they are shown."""
-        return [card_of(self.found, verdict) for verdict in in_order(self.verdicts)]
+    def kept(self) -> list[ItemVerdict]:
+        """The verdicts that keep their item."""
+        return [verdict for verdict in self.verdicts if verdict.band != "exclude"]
 
 
 async def rank(
@@ -65,7 +65,7 @@ async def rank(
     ranking = Ranking(found)
     if not found:
         return ranking
-    shown = await work(lambda: [shown_of(each, kind, with_card=not ranker.wants_batches) for each in found])
+    shown = await work(lambda: [shown_of(each, kind, with_card=not reads_whole(ranker)) for each in found])
     dealt = settings.ranking_batches if ranker.wants_batches else 1
     batches = deal(len(found), dealt, question.every and ranker.wants_batches)
     ranking.batches = len(batches)
@@ -77,7 +77,7 @@ async def rank(
     with timed("rank"):
         async with create_task_group() as tasks:
             for places in batches:
-                batch = _Batch(places, [shown[place] for place in places], ranking, take)
+                batch = _Batch(places, [shown[place] for place in places], ranking, take, question.text)
                 tasks.start_soon(batch.ask, ranker, question, ledger)
     return ranking
 
@@ -90,19 +90,28 @@ class _Batch:
     shown: Sequence[Shown]
     ranking: Ranking
     take: Callable[[ItemVerdict], None]
+    question: str
 
     async def ask(self, ranker: Ranker, question: SiteQuestion, ledger: Ledger) -> None:
         """Ask for verdicts; a failure is kept, so that it does not end the other calls."""
+        # What the embedded ranker says is a sentence of the record.
+        say = self._pass if ranker.provider == "embedded" else self._check
         try:
-            self.ranking.notices += await ranker.rank(question, self.shown, self._say, ledger)
+            self.ranking.notices += await ranker.rank(question, self.shown, say, ledger)
         except Unavailable as failure:
             self.ranking.failures.append(failure)
             message = "A part of the candidates could not be ranked; what was kept of it before is shown."
             said = notice("batch_failed", message, candidates=len(self.shown), reason=failure.code)
             self.ranking.notices.append(said)
 
-    def _say(self, verdict: ItemVerdict) -> None:
-        self.take(ItemVerdict(self.places[verdict.index], verdict.band, verdict.why, verdict.fit))
+    def _check(self, verdict: ItemVerdict) -> None:
+        """Pass a verdict on with as much of its reason as the record supports."""
+        said = grounded(verdict.why, self.ranking.found[self.places[verdict.index]], self.question)
+        self.ranking.notices += said.notices
+        self._pass(replace(verdict, why=said.text))
+
+    def _pass(self, verdict: ItemVerdict) -> None:
+        self.take(replace(verdict, index=self.places[verdict.index]))
 
 
 def deal(candidates: int, batches: int, every: bool = False) -> list[list[int]]:
@@ -121,15 +130,13 @@ def shown_of(found: Found, kind: Kind, *, with_card: bool = False) -> Shown:
 def card_of(found: Sequence[Found], verdict: ItemVerdict) -> Card:
     """The card of a verdict, with the ranker's reason, else the beginning of the item's own description."""
     each = found[verdict.index]
-    said = grounded(verdict.why, each) or own_words(each)
+    said = verdict.why or own_words(each)
     return Card(verdict.index, each, SCORES[verdict.band], verdict.band, said)
 
 
-def grounded(why: str, found: Found) -> str:
-    """A reason, without an address that the record does not hold."""
-    if "://" not in why and "www." not in why.lower():
-        return why
-    return without_foreign_urls(why, json.dumps(found.item.record, ensure_ascii=False, default=str))
+def grounded(said: str, found: Found, question: str = "") -> Checked:
+    """What a model said of one item, without sentences that name what its record does not hold."""
+    return checked(said, [found.item.record, found.item.url], question) if said else Checked("")
 
 
 def own_words(found: Found, most: int = OWN_CHARS) -> str:

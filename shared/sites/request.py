@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from shared.contracts.ask import MODES, RETRIEVALS, AskRequest, Mode, Retrieval
 from shared.contracts.text import normal, whole_number
 from shared.errors import RequestError, UnknownName
+from shared.models.ranking_models import full_id
 
 T = TypeVar("T")
 
@@ -56,12 +57,17 @@ def parse_ask(values: Mapping[str, Any], models: Sequence[str] = ()) -> AskReque
     )
 
 
+def wants_stream(values: Mapping[str, Any]) -> bool:
+    """Whether these parameters leave `streaming` on. Raises RequestError where it is no switch."""
+    return _switch(_Given(values), "streaming", True)
+
+
 class _Given:
     """The parameters, wherever they stand: in `prefer`, at the top, in an object `query`, in `context` or `meta`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._top = values
-        query = _maybe_json(values.get("query"), "{")
+        query = maybe_json(values.get("query"), "{")
         self._query = query if isinstance(query, dict) else {}
         self.query: object = self._query.get("text") if isinstance(query, dict) else values.get("query")
 
@@ -82,11 +88,11 @@ class _Given:
         yield self._inner("meta")
 
     def _inner(self, name: str) -> Mapping[str, Any]:
-        value = _maybe_json(self._top.get(name), "{")
+        value = maybe_json(self._top.get(name), "{")
         return value if isinstance(value, dict) else {}
 
 
-def _maybe_json(value: object, opening: str) -> object:
+def maybe_json(value: object, opening: str) -> object:
     """What a text spells in JSON, where it begins as that and is that; else the value itself."""
     if isinstance(value, str) and value.lstrip().startswith(opening):
         try:
@@ -143,10 +149,11 @@ def _retrieval(value: object) -> Retrieval:
 def _model(value: object, models: Sequence[str]) -> str:
     if value is None:
         return ""
-    if not isinstance(value, str) or (models and value.strip() not in models):
+    model = full_id(value, models) if isinstance(value, str) else ""
+    if not isinstance(value, str) or (models and model not in models):
         valid = ", ".join(models)
         raise UnknownName(f"ranking_model {_shown(value)} is not one of the models here: {valid}", models)
-    return value.strip()
+    return model
 
 
 def _previous_queries(given: _Given) -> tuple[str, ...]:
@@ -162,7 +169,7 @@ def _previous_results(given: _Given) -> tuple[str, ...]:
 
 def _listed(value: object, name: str, read: Callable[[object], str | None]) -> list[str]:
     """Texts of a list, of a list spelled in JSON, or of one text; each cut, blank ones left out."""
-    value = _maybe_json(value, "[")
+    value = maybe_json(value, "[")
     members = value if isinstance(value, list) else [] if value is None else [value]
     texts = [read(member) for member in members]
     if any(text is None for text in texts):

@@ -1,8 +1,12 @@
-"""The candidates of one question: what its words find, then what its vector finds beside."""
+"""The candidates of one question: what its words find, then what its vector finds beside.
+
+Where the question demands something, rows that meet all of it are searched first, and rows that do not say are added
+only where those are too few. Where it asks for nothing else, those rows are the candidates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,11 +18,13 @@ from shared.contracts.notices import Notice, notice
 from shared.errors import ReleaseError, Unavailable
 from shared.models.ledger import Ledger
 from shared.models.provider import MAX_QUESTION_CHARS, Embedder, Source
+from shared.sites.aim import Aim, Standing
 from shared.sites.site import Site
 from shared.timed import timed
 from shared.work import work
 
 if TYPE_CHECKING:
+    from shared.index.columns import Mask
     from shared.index.scan import Float32
 
 Failure = Unavailable | ReleaseError
@@ -41,12 +47,18 @@ class Plan:
     def wants_vectors(self) -> bool:
         return self.retrieval != "bm25" and self.vector_count > 0
 
+    @property
+    def count(self) -> int:
+        """The most candidates that all its searches bring."""
+        return self.bm25_count * self.wants_words + self.vector_count * self.wants_vectors
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One candidate, by the search that found it first; it has that search's score and not the other's.
 
-    `vector_score` is a sum of three cosines, -3 to 3; `bm25_score` is above 0.
+    `vector_score` is a sum of three cosines, -3 to 3; `bm25_score` is above 0. `standing` is None where the question
+    demands nothing.
     """
 
     row: int
@@ -54,32 +66,87 @@ class Found:
     vector_score: float | None
     bm25_score: float | None
     source: Source
+    standing: Standing | None = None
 
 
-async def retrieve(text: str, site: Site, plan: Plan, ledger: Ledger) -> tuple[list[Found], list[Notice]]:
+async def retrieve(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[list[Found], list[Notice]]:
     """BM25's candidates, best first, then those of the vectors that BM25 did not find, and what was left undone.
 
     The text is embedded while its words are looked up. Where vectors cannot be searched, words are, also instead of
     them, and a notice says so. Raises ReleaseIncompatible where an item cannot be read.
     """
-    embedding = _Embedding(text)
+    if not aim.searched:
+        return await _demanded(aim, site, plan, ledger)
+    embedding = _Embedding(aim)
     words: Ranked = []
     async with create_task_group() as group:
         if plan.wants_vectors:
             group.start_soon(embedding.make, site.embedder, ledger)
         if plan.wants_words:
-            words = await _by_words(text, site, plan.bm25_count)
+            words = await work(lambda: by_words(aim.searched, site, aim, plan.bm25_count))
     vectors: Ranked = []
     if plan.wants_vectors:
         vectors = await embedding.search(site, plan.vector_count, without=[row for row, _ in words])
         if embedding.failed and not plan.wants_words:
-            words = await _by_words(text, site, plan.vector_count)
-    found = await work(lambda: _read(site, words, vectors))
-    return found, _notices(text, site, plan, embedding)
+            words = await work(lambda: by_words(aim.searched, site, aim, plan.vector_count))
+    found = await work(lambda: found_in(site, aim, words, "bm25") + found_in(site, aim, vectors, "vector"))
+    return found, _notices(aim.searched, site, plan, embedding)
 
 
-async def _by_words(text: str, site: Site, count: int) -> Ranked:
-    return await work(lambda: site.bm25(text[:MAX_QUESTION_CHARS], count))
+async def _demanded(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[list[Found], list[Notice]]:
+    """The items that meet what is demanded, where nothing else is asked for: in the order that is asked for.
+
+    Without an order they come nearest to the whole question first. As they lie, "science fiction from the 1980s" gave
+    Alien Dead to Arena out of 28,923 films; so it gives Star Trek, Aliens and Blade Runner.
+    """
+    if aim.reading.order is not None or not plan.wants_vectors:
+        return await work(lambda: _by_columns(aim, site, plan.count)), []
+    embedding = _Embedding(aim)
+    await embedding.make(site.embedder, ledger)
+    nearest = await embedding.search(site, plan.count, without=())
+    if not embedding.failed:
+        return await work(lambda: found_in(site, aim, nearest, "vector")), _notices(aim.query, site, plan, embedding)
+    return await work(lambda: _by_columns(aim, site, plan.count)), _notices(aim.query, site, plan, embedding)
+
+
+def by_words(text: str, site: Site, aim: Aim, count: int) -> Ranked:
+    """The rows that a text's words find among those that may answer. For a thread."""
+    read = text[:MAX_QUESTION_CHARS]
+    return _filled(aim.pools, count, lambda pool, left: site.bm25(read, left, among=pool))
+
+
+def found_in(site: Site, aim: Aim, ranked: Ranked, source: Source) -> list[Found]:
+    """The items of these rows, each with the score of the search that found it, and how it stands. For a thread."""
+    items = site.items([row for row, _ in ranked])
+    return [
+        Found(
+            row,
+            item,
+            score if source == "vector" else None,
+            score if source == "bm25" else None,
+            source,
+            aim.standing_of(row),
+        )
+        for (row, score), item in zip(ranked, items, strict=True)
+    ]
+
+
+def _by_columns(aim: Aim, site: Site, count: int) -> list[Found]:
+    """The rows of each pool by the question's order, else as they lie."""
+    fit = aim.fit
+    if fit is None:
+        return []
+    rows = [row for pool in aim.pools if pool is not None for row in fit.ordered(pool, count)]
+    return found_in(site, aim, [(row, 0.0) for row in rows[:count]], "columns")
+
+
+def _filled(pools: Sequence[Mask | None], count: int, search: Callable[[Mask | None, int], Ranked]) -> Ranked:
+    """What a search finds in the first pool; of the next ones only as many as are missing."""
+    ranked: Ranked = []
+    for pool in pools:
+        if len(ranked) < count:
+            ranked += search(pool, count - len(ranked))
+    return ranked
 
 
 class _Embedding:
@@ -88,8 +155,8 @@ class _Embedding:
     A failure is kept, not raised: a task group would wrap it in a group of exceptions, and words are enough to go on.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, aim: Aim) -> None:
+        self._aim = aim
         self._vector: Float32 | None = None
         self.failed = False
         self.reason = "model_unavailable"
@@ -99,9 +166,10 @@ class _Embedding:
         if embedder is None:
             self.failed = True
             return
+        text = self._aim.searched or self._aim.query
         try:
             with timed("embed"):
-                vectors = await embedder.embed([self._text[: embedder.max_chars]], "query", ledger)
+                vectors = await embedder.embed([text[: embedder.max_chars]], "query", ledger)
         except Unavailable as error:
             self._fail(error)
         else:
@@ -112,23 +180,18 @@ class _Embedding:
         vector = self._vector
         if vector is None:
             return []
+
+        def nearest(pool: Mask | None, left: int) -> Ranked:
+            return site.nearest(vector, left, without, among=pool)
+
         try:
-            return await work(lambda: site.nearest(vector, count, without))
+            return await work(lambda: _filled(self._aim.pools, count, nearest))
         except (Unavailable, ReleaseError) as error:
             self._fail(error)
             return []
 
     def _fail(self, error: Failure) -> None:
         self.failed, self.reason = True, error.code
-
-
-def _read(site: Site, words: Ranked, vectors: Ranked) -> list[Found]:
-    items = site.items([row for row, _ in (*words, *vectors)])
-    by_words = [Found(row, item, None, score, "bm25") for (row, score), item in zip(words, items, strict=False)]
-    rest = items[len(words) :]
-    return by_words + [
-        Found(row, item, score, None, "vector") for (row, score), item in zip(vectors, rest, strict=True)
-    ]
 
 
 def _notices(text: str, site: Site, plan: Plan, embedding: _Embedding) -> list[Notice]:

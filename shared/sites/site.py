@@ -12,11 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shared.bucket.base import Bucket, open_bucket
+from shared.contracts.constraints import Reading
 from shared.contracts.items import Item, Value
 from shared.contracts.release import Embedder as EmbedderSpec
 from shared.contracts.release import Manifest, NullBank
 from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError
+from shared.index.columns import Columns, Mask
 from shared.index.field_vectors import FieldVectors
 from shared.index.item_lexical import ITEM_WEIGHTS, question_weights
 from shared.index.items import VECTOR_ROLES, Items
@@ -24,7 +28,10 @@ from shared.index.lexical import LEXICAL_ROLES, Lexical
 from shared.index.scan import Float32, Scanner, top
 from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
+from shared.sites.constraints import read
+from shared.sites.eligible import Eligibility, eligible
 from shared.sites.kinds import Kind
+from shared.sites.vocabulary import SiteVocabulary
 from shared.timed import timed
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
 WORD_ROLES = ("records", *LEXICAL_ROLES)
 # Name, description and body count alike.
 VECTOR_WEIGHTS = (1.0, 1.0, 1.0)
+_NOWHERE = np.float32(-np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,10 @@ class Site:
     vectors: FieldVectors | None = None
     embedder: Embedder | None = None
     lacks: str = ""
+    columns: Columns = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", Columns(self.records, self.release.manifest.rows))
 
     @property
     def collection(self) -> str:
@@ -88,14 +100,32 @@ class Site:
         with timed("records"):
             return self.records.facts(rows)
 
-    def bm25(self, text: str, limit: int) -> list[tuple[int, float]]:
-        """The best `(row, score)` by the words of a text, best first, ties by id; none where no word is known."""
+    def read(self, text: str) -> Reading:
+        """What a question demands of the items here. The first that may name somebody loads the names (0.2 s)."""
+        with timed("constraints"):
+            return read(text, self.kind, SiteVocabulary(self.columns))
+
+    def eligible(self, reading: Reading) -> Eligibility:
+        """How every row stands to it. Raises ReleaseIncompatible where a column cannot be read."""
+        with timed("constraints"):
+            return eligible(reading, self.columns, self.kind.wording)
+
+    def bm25(self, text: str, limit: int, among: Mask | None = None) -> list[tuple[int, float]]:
+        """The best `(row, score)` by the words of a text, best first, ties by id; none where no word is known.
+
+        `among`, one a row, says which rows may be found; every one without it.
+        """
         with timed("keyword"):
             scores = self.lexical.scores(ITEM_WEIGHTS, question_weights(text, self.lexical))
+            scores = scores if among is None else np.where(among, scores, np.float32(0))
             return [(row, score) for row, score in _best(scores, limit) if score > 0]
 
-    def nearest(self, query: Float32, limit: int, without: Collection[int] = ()) -> list[tuple[int, float]]:
+    def nearest(
+        self, query: Float32, limit: int, without: Collection[int] = (), among: Mask | None = None
+    ) -> list[tuple[int, float]]:
         """The best `(row, score)` by a query's vector, `(dimension,)`, without some rows; best first, ties by id.
+
+        `among`, one a row, says which rows may be found; every one without it.
 
         A score is the sum of three cosines, -3 to 3. Raises ModelUnavailable where there are no vectors here.
         """
@@ -103,9 +133,10 @@ class Site:
             raise ModelUnavailable(self.lacks)
         with timed("scan"):
             scores = self.vectors.scores(query, VECTOR_WEIGHTS)
+            scores = scores if among is None else np.where(among, scores, _NOWHERE)
             left_out = set(without)
             best = _best(scores, limit + len(left_out))
-            return [(row, score) for row, score in best if row not in left_out][:limit]
+            return [(row, score) for row, score in best if row not in left_out and score > _NOWHERE][:limit]
 
     def stale(self) -> bool:
         """Whether the catalog's pointer has moved since it was opened."""

@@ -47,6 +47,7 @@ _ASK_GIVES: Json = {
         "effective_query": {"type": "string", "description": "What was searched: the query, or its rewrite."},
         "items": {"type": "array", "items": {"type": "object"}},
         "notices": _STRINGS,
+        "restrictions": {"type": "object", "description": "What the items were held to, where the question says so."},
         "answer": {"type": "string"},
         "usage": {"type": "object"},
     },
@@ -126,7 +127,7 @@ def parse_call(arguments: Mapping[str, Any], settings: Settings) -> AskRequest:
 
 
 async def drained(query: str, events: AsyncIterator[Event]) -> Json:
-    """All of an answer as one object; `answer` and `usage` are left out where there are none.
+    """All of an answer as one object; `restrictions`, `answer` and `usage` are left out where there are none.
 
     `notices` are the sentences that were said on the way, errors among them.
     """
@@ -135,6 +136,8 @@ async def drained(query: str, events: AsyncIterator[Event]) -> Json:
         match event.message_type:
             case "decontextualized_query":
                 reply["effective_query"] = event.content
+            case "restrictions":
+                reply["restrictions"] = event.content
             case "result":
                 reply["items"] += event.content or []
             case "intermediate_message" | "error":

@@ -36,7 +36,7 @@ def closings(fake: OpenRouter) -> dict[str, float]:
     """Item's name → when the frame with its verdict's closing brace left the gateway."""
     found = {}
     for seen in filter(is_ranking, fake.seen):
-        records = json.loads(seen.body["messages"][-1]["content"])["rs"]
+        records = faults.asked_in(seen.body["messages"])["rs"]
         text = faults.speak(seen.body["messages"])
         end = 0
         for verdict in json.loads(text)["results"]:

@@ -5,9 +5,9 @@
         ...                                                    # OPENROUTER_BASE_URL = fake.url
         assert [seen.path for seen in fake.seen] == [...]
 
-It answers POST /embeddings and /chat/completions (also streamed), GET /key and /models. Embeddings are hashed bags
-of words, so texts that share words lie close; the judge scores each card by the words it shares with the request, and
-the ranker of a site's items keeps those that share most. All depend on the text alone.
+It answers POST /embeddings, /chat/completions (also streamed) and /api/alpha/decisions, GET /key and /models.
+Embeddings are hashed bags of words, so texts that share words lie close; the judge scores each card by the words it
+shares with the request, and the rankers of a site's items keep those that share most. All depend on the text alone.
 As a program, `python -m tests.fakes.openrouter --port 0` prints `ready <url>`.
 """
 
@@ -32,6 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from . import decisions
+
 Json = dict[str, Any]
 KEY = "sk-or-test-5f1e"
 
@@ -42,6 +44,7 @@ PRICES = {
     "openai/gpt-oss-120b": (0.09, 0.45),
     "openai/text-embedding-3-small": (0.02, 0.0),
     "openai/text-embedding-3-large": (0.13, 0.0),
+    decisions.JEV: (decisions.PRICE, 0.0),
 }
 
 
@@ -66,6 +69,10 @@ class Seen:
     def is_chat(self) -> bool:
         return self.path == "/chat/completions"
 
+    @property
+    def is_decision(self) -> bool:
+        return self.path == decisions.PATH
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -88,6 +95,13 @@ def status(code: int, headers: Mapping[str, str] | None = None) -> Fault:
     """An error with OpenRouter's body, and headers such as Retry-After."""
     body = json.dumps({"error": {"code": code, "message": "told to fail"}}).encode()
     return lambda _, reply: replace(reply, status=code, headers=dict(headers or {}), body=body)
+
+
+def too_large(code: int = 400) -> Fault:
+    """A refusal of a request for its size: a 400 that says so, or a 413."""
+    said = "This request has too many tokens for the model's context" if code == 400 else "Payload refused"
+    content = json.dumps({"error": {"code": code, "message": said}}).encode()
+    return lambda _, reply: replace(reply, status=code, body=content)
 
 
 def error_in_a_200(code: int) -> Fault:
@@ -322,14 +336,32 @@ def judge(messages: Sequence[Mapping[str, str]]) -> str:
     return json.dumps({"ranked": [{"i": -number, "score": score} for score, number in best]})
 
 
+_QUOTED = re.compile(r"^=== (\w+) ===\n(.*)\n=== \1 ===$", re.DOTALL)
+
+
+def asked_in(messages: Sequence[Mapping[str, str]]) -> Json:
+    """The object that a prompt quotes between the lines with its own word; {} where it quotes none."""
+    quoted = _QUOTED.search(messages[-1]["content"])
+    if quoted is None or f'"=== {quoted[1]} ==="' not in messages[0]["content"]:
+        return {}
+    try:
+        asked = json.loads(quoted[2])
+    except ValueError:
+        return {}
+    return asked if isinstance(asked, dict) else {}
+
+
 def speak(messages: Sequence[Mapping[str, str]]) -> str:
     """The completion of any prompt of ours: a site's questions come as one JSON object, a table's between marks."""
-    try:
-        asked = json.loads(messages[-1]["content"])
-    except ValueError:
+    asked = asked_in(messages)
+    if not asked:
         return judge(messages)
-    if not isinstance(asked, dict):
-        return "{}"
+    if "request" in asked:
+        return triaged(asked)
+    if "wanted" in asked:
+        return expanded(asked)
+    if "items" in asked:
+        return described(asked)
     if "rs" in asked:
         return shortlist(asked, str(messages[0]["content"]))
     if "current_query" in asked:
@@ -349,8 +381,35 @@ def shortlist(asked: Mapping[str, Any], rules: str) -> str:
     best = sorted((pair for pair in shared if pair[0]), reverse=True)[: int(most[1]) if most else None]
     kept = [{"i": -place, "m": "strong" if count == len(wanted) else "relevant"} for count, place in best]
     if '"why"' in rules:
-        kept = [{**each, "why": f"Shares {count} words with it."} for each, (count, _) in zip(kept, best, strict=True)]
+        kept = [{**each, "why": "Shares words with it."} for each in kept]
     return json.dumps({"results": kept})
+
+
+_NEEDS = {"vegan": "diet", "vegetarian": "diet", "gluten": "allergy", "kosher": "religious", "cheap": "budget"}
+
+
+def triaged(asked: Mapping[str, Any]) -> str:
+    """Hard where the request has one of a few words, each of which is a need, or more than five words."""
+    found = [word for word in words(asked["request"]) if word in _NEEDS]
+    needs = [
+        {"type": _NEEDS[word], "value": word, "polarity": "avoid" if word == "gluten" else "require"} for word in found
+    ]
+    hard = bool(found) or len(words(asked["request"])) > 5
+    return json.dumps({"tier": "hard" if hard else "simple", "constraints": needs})
+
+
+def expanded(asked: Mapping[str, Any]) -> str:
+    """Each word as a term, the whole as a name."""
+    return json.dumps({"terms": words(asked["wanted"])[:10], "names": [asked["wanted"]]})
+
+
+def described(asked: Mapping[str, Any]) -> str:
+    """A sentence with each item's name; with restrictions, one that names a substitution. Drops what has no name."""
+    names = [str(each["r"].get("name", "")) for each in asked["items"]]
+    swap = f" Swap what is not {asked['restrictions'][0]}." if asked["restrictions"] else ""
+    items = [{"i": i, "keep": bool(name), "d": f"{name} fits.{swap}" if name else ""} for i, name in enumerate(names)]
+    kept = ", ".join(filter(None, names[:3]))
+    return json.dumps({"items": items, "summary": f"{kept} fit best." if kept else ""})
 
 
 def standalone(asked: Mapping[str, Any]) -> str:
@@ -369,7 +428,7 @@ class Latency:
 
     def of(self, seen: Seen, seed: int) -> float:
         """Seconds for this call, the same for the same seed."""
-        median_s = (self.chat_ms if seen.is_chat else self.embed_ms) / 1000
+        median_s = (self.embed_ms if seen.path == "/embeddings" else self.chat_ms) / 1000
         chance = random.Random(f"{seed}:latency:{seen.number}")
         return median_s * chance.lognormvariate(0, self.sigma) if self.sigma else median_s
 
@@ -396,6 +455,7 @@ class OpenRouter:
         self.latency = latency or Latency()
         self.seed, self.key, self.dimension, self.answer = seed, key, dimension, answer
         self.reports_cost = reports_cost
+        self.most_decision_tokens = decisions.MOST_TOKENS
         self.spent_usd = 0.0
         self.stopping = threading.Event()
         self._lock = threading.Lock()
@@ -478,15 +538,18 @@ class OpenRouter:
         routes: dict[tuple[str, str], Callable[[Seen], Json]] = {
             ("POST", "/embeddings"): self._embeddings,
             ("POST", "/chat/completions"): self._completion,
+            ("POST", decisions.PATH): self._decision,
             ("GET", "/key"): lambda _: {"data": {"label": "test", "usage": self.spent_usd, "limit": None}},
             ("GET", "/models"): lambda _: {"data": [_model(name, *price) for name, price in PRICES.items()]},
         }
         route = routes.get((seen.method, seen.path))
         if route is None:
             return status(404)(seen, Reply())
+        if seen.is_decision and decisions.tokens(seen.body) > self.most_decision_tokens:
+            return too_large()(seen, Reply())
         try:
             return Reply(body=json.dumps(route(seen)).encode())
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             return status(400)(seen, Reply())
 
     def _may(self, seen: Seen) -> bool:
@@ -506,6 +569,8 @@ class OpenRouter:
 
     def _completion(self, seen: Seen) -> Json:
         messages, model = seen.body["messages"], seen.body["model"]
+        if decisions.is_decision_model(model):
+            raise ValueError("no model that chats")
         text = self.answer(messages)
         usage = self._usage(model, sum(_tokens(message["content"]) for message in messages), _tokens(text))
         choice = {
@@ -515,6 +580,13 @@ class OpenRouter:
         }
         return {"id": f"gen-{seen.number}", "object": "chat.completion", "model": model, "provider": "Fake",
                 "choices": [choice], "usage": usage}  # fmt: skip
+
+    def _decision(self, seen: Seen) -> Json:
+        """Counted under other names than a completion is."""
+        used = self._usage(decisions.JEV, decisions.tokens(seen.body), 0)
+        cost = {"cost": used["cost"]} if "cost" in used else {}
+        usage = {"input_tokens": used["prompt_tokens"], "output_tokens": 0, **cost}
+        return {"model": decisions.JEV, "answers": decisions.decided(seen.body), "usage": usage}
 
     def _usage(self, model: str, prompt: int, completion: int) -> Json:
         per_prompt, per_completion = PRICES.get(model, (0.0, 0.0))

@@ -11,14 +11,18 @@ import hashlib
 import json
 import random
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import anyio
 from grammar import faults_of
 
 from fakes import openrouter as faults
+from fakes.decisions import JEV
 from fakes.openrouter import FAULTS, Fault, OpenRouter, Reply, Rule, Seen
 from fakes.site import DIMENSION, Asked, Here, site_here
+from fakes.site import recipes as dishes
 from shared.contracts.ask import AskRequest
 
 # Without waits that the server asks for: they are tested with the client.
@@ -37,8 +41,11 @@ LIES = {
     "429-at-once": lambda: faults.status(429, {"Retry-After": "0"}),
     "401": lambda: faults.status(401),
     "402": lambda: faults.status(402),
+    "words": lambda: faults.content('{"tier":"simple","constraints":[3],"terms":["soup"],"names":["Lentil Soup 8"]}'),
+    "dropped": lambda: faults.content('{"items":[{"i":0,"keep":false},{"i":1,"keep":true,"d":"One."}],"summary":"x"}'),
 }
 QUERIES = ("space story", "a heist in the desert", "mountain", "nothing of the kind", "submarine crew")
+DISHES = ("lentil soup", "vegan lentil soup", "soup under 45 minutes", "quickest recipes", "bean stew for 4 people")
 IMPATIENT = {"llm_read_timeout_s": 0.05, "llm_max_retries": 1, "llm_breaker_failures": 0, "embed_cache_entries": 0}
 
 
@@ -69,13 +76,18 @@ def lies(seed: int) -> bool:
     return seed % 2 == 1
 
 
+def of_recipes(seed: int) -> bool:
+    """Whether the plan is for the site that is triaged and described."""
+    return seed % 4 > 1
+
+
 def request(seed: int) -> AskRequest:
     """A question of the seed's own."""
     dice = random.Random(f"request:{seed}")
     return AskRequest(
-        dice.choice(QUERIES),
+        dice.choice(DISHES if of_recipes(seed) else QUERIES),
         mode=dice.choice(["list", "summarize", "generate"]),  # type: ignore[arg-type]
-        previous_queries=dice.choice([(), ("space story",)]),
+        previous_queries=dice.choice([(), ("bean stew" if of_recipes(seed) else "space story",)]),
         retrieval=dice.choice(["compare", "compare", "bm25", "vector"]),  # type: ignore[arg-type]
         min_score=dice.choice([0, 70, 80]),
         max_results=dice.choice([3, 10]),
@@ -88,6 +100,31 @@ class Outcome:
 
     asked: Asked
     wrong: list[str]
+
+
+@dataclass(frozen=True)
+class Sites:
+    """The sites that plans are for, over one gateway."""
+
+    movies: Here
+    recipes: Here
+
+    def of(self, seed: int) -> Here:
+        """The site of a plan; of every eighth, ranked by a decision model."""
+        here = self.recipes if of_recipes(seed) else self.movies
+        if seed % 8 != 3:
+            return here
+        return replace(here, panel=replace(here.panel, ranker=here.gateway.ranker(JEV)))
+
+
+@contextmanager
+def sites(fake: OpenRouter) -> Iterator[Sites]:
+    """Both of them."""
+    with (
+        site_here(fake, **IMPATIENT) as films,
+        site_here(fake, dishes(), kind="recipes", **IMPATIENT) as kitchen,
+    ):
+        yield Sites(films, kitchen)
 
 
 async def answered(here: Here, seed: int) -> Outcome:
@@ -106,12 +143,12 @@ async def answered(here: Here, seed: int) -> Outcome:
     return Outcome(asked, wrong)
 
 
-async def wrong_of(here: Here, seeds: range) -> tuple[dict[int, list[str]], Counter[str]]:
+async def wrong_of(here: Sites, seeds: range) -> tuple[dict[int, list[str]], Counter[str]]:
     """Seed → what was wrong; and how often each thing was said."""
     wrong: dict[int, list[str]] = {}
     said: Counter[str] = Counter()
     for seed in seeds:
-        outcome = await answered(here, seed)
+        outcome = await answered(here.of(seed), seed)
         if outcome.wrong:
             wrong[seed] = outcome.wrong
         said.update(outcome.asked.codes + ([outcome.asked.error.code] if outcome.asked.error else []))
@@ -124,7 +161,7 @@ def main() -> None:
     parser.add_argument("--plans", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0)
     given = parser.parse_args()
-    with OpenRouter(dimension=DIMENSION) as fake, site_here(fake, **IMPATIENT) as here:
+    with OpenRouter(dimension=DIMENSION) as fake, sites(fake) as here:
         wrong, said = anyio.run(wrong_of, here, range(given.first, given.first + given.plans))
         print(f"{given.plans} plans, {len(fake.calls):,} model calls; {len(wrong)} answers wrong")
     print(f"said: {dict(said.most_common())}")

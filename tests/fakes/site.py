@@ -22,13 +22,14 @@ from shared.contracts.items import Item
 from shared.contracts.release import Embedder, Family
 from shared.models.choice import Models
 from shared.models.gateway import Gateway
-from shared.models.provider import Ranker, Writer
 from shared.models.retry import Pace
 from shared.release import writer
 from shared.settings import Settings
+from shared.sites.answer import panel_of
 from shared.sites.ask import ask
 from shared.sites.fields import fields_of
 from shared.sites.kinds import KINDS, Kind
+from shared.sites.panel import Panel
 from shared.sites.site import Site, open_site
 
 DIMENSION = 64
@@ -60,6 +61,26 @@ def movies(count: int = 48) -> list[Item]:
         movie(902, "Vertigo  Nights", "A detective is afraid of heights.", datePublished="1958"),
         movie(903, "Spoiled space", spoiled),
     ]
+
+
+def recipe(number: int, name: str, description: str, **more: Any) -> Item:
+    """A recipe of the site."""
+    url = f"https://cooking.example/{number:03}"
+    record = {"@type": "Recipe", "name": name, "url": url, "description": description, **more}
+    return Item(f"{number:03}", url, name, "nytimes", record)
+
+
+def recipes(count: int = 36) -> list[Item]:
+    """Dishes of a few kinds, each of its own length and for its own number; every fifth says neither."""
+    kinds = ["lentil soup", "bean stew", "rice salad", "lemon cake"]
+    made = []
+    for n in range(count):
+        told = {} if n % 5 == 4 else {"totalTime": f"PT{10 + 5 * n}M", "recipeYield": f"serves {2 + n % 4}"}
+        kind = kinds[n % 4]
+        made.append(
+            recipe(n, f"{kind.title()} {n}", f"A {kind} of kitchen {n}.", recipeIngredient=["lentils", "salt"], **told)
+        )
+    return made
 
 
 def publish(folder: Path, items: Sequence[Item], kind: Kind, dimension: int = DIMENSION) -> str:
@@ -145,8 +166,7 @@ class Here:
     settings: Settings
     gateway: Gateway
     fake: OpenRouter | None = None
-    ranker: Ranker | None = None
-    writer: Writer | None = None
+    panel: Panel = field(default_factory=Panel)
     on_event: Callable[[Event], None] | None = None
     clients: list[Any] = field(default_factory=list)
 
@@ -159,7 +179,7 @@ class Here:
         changed = Settings(**{**_plain(self.settings), **(settings or {})})
         asked = Asked([])
         try:
-            async for event in ask(request, self.site, changed, self.ranker, self.writer):
+            async for event in ask(request, self.site, changed, self.panel):
                 asked.events.append(event)
                 if self.on_event:
                     self.on_event(event)
@@ -184,7 +204,7 @@ def site_here(
         site = open_site(settings, KINDS[kind], models if fake else None)
         here = Here(site, settings, gateway, fake)
         if fake:
-            here.ranker, here.writer = gateway.ranker(), gateway.writer()
+            here.panel = panel_of(models)
         try:
             yield here
         finally:

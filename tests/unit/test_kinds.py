@@ -184,6 +184,36 @@ def test_a_films_year_and_people():
     assert (known["rating"], known["ratings"]) == (8.6, 9)
 
 
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("It is a 1994 film directed by Mark Rydell, and starring Richard Gere.", ("mark rydell",)),
+        ("A comedy written and directed by D. W. Griffith. It stars Lillian Gish.", ("d. w. griffith",)),
+        ("A film directed and co-written by Adam McKay. Co-written by Charles Randolph.", ("adam mckay",)),
+        ("A 1961 film directed by Malcolm St. Clair and written by Samuel G. Engel.", ("malcolm st. clair",)),
+        ("It was edited and directed by Joel and Ethan Coen. Set in 1967.", ("joel coen", "ethan coen")),
+        ("It was directed by Anna Boden, Ann Bo, and Cy Da and stars Ed.", ("anna boden", "ann bo", "cy da")),
+        ("A drama directed by Danish director Niels Arden Oplev.", ("niels arden oplev",)),
+        ("A film\xa0directed by\xa0Robert Z. Leonard\xa0for MGM", ("robert z. leonard",)),
+        ("A remake of the 1946 French film of the same name directed by Jean Cocteau.", ()),
+        ("A film directed by Cundieff and starring Tisha Campbell.", ()),
+        ("A direct-to-video film produced by Full Moon Studios.", ()),
+        ("", ()),
+    ],
+)
+def test_who_directed_a_film_is_read_from_its_description_where_it_says_so_plainly(said, names):
+    assert column("movies", "directors", description=said) == names
+
+
+def test_a_films_own_director_comes_before_its_description():
+    assert column("movies", "directors", description="directed by Ann Bo.", director="Cy Da") == ("cy da",)
+
+
+def test_a_review_has_a_day_to_be_sorted_by():
+    assert column("reviews", "day", dateModified="2026-03-04T10:00:00Z") == 20260304
+    assert column("reviews", "day", dateModified="2026-03") is None
+
+
 def test_a_reviews_picks_and_prices():
     parts = [{"name": "A", "offers": [{"price": "399.00"}]}, {"name": "B", "offers": {"price": 99}}, {"name": "C"}]
     known = KINDS["reviews"].columns({"dateModified": "2026-03-04T10:00:00Z", "hasPart": parts})

@@ -298,7 +298,8 @@ def test_the_breaker_leaves_the_gateway_alone_and_tries_again_later(fake):
     refused = ask(gateway, embedding("rain"))
     assert isinstance(refused.error, EmbeddingFailed)
     assert (refused.error.retry_after_s, refused.events, len(fake.calls)) == (15, [], 8)
-    assert gateway.describe()["circuit"] == {"embeddings": "open", "chat/completions": "closed"}
+    others = {"chat/completions": "closed", "alpha/decisions": "closed"}
+    assert gateway.describe()["circuit"] == {"embeddings": "open", **others}
     assert ask(gateway, judging("Rainfall")).error is None, "what judges is another matter"
     fake.heal()
     clock.now += 15

@@ -10,6 +10,7 @@ from fakes.openrouter import OpenRouter
 from fakes.site import DIMENSION, Here, movie, site_here
 
 from shared.models.ledger import Ledger
+from shared.sites.aim import aimed
 from shared.sites.retrieve import Found, Plan, retrieve
 
 UNAVAILABLE = "Vector retrieval unavailable; returning BM25 results."
@@ -20,7 +21,7 @@ def found_by(here: Here, text: str = "space crew", ledger: Ledger | None = None,
 
     async def run():
         try:
-            return await retrieve(text, here.site, Plan(**plan), ledger or Ledger())
+            return await retrieve(aimed(text, here.site), here.site, Plan(**plan), ledger or Ledger())
         finally:
             if here.fake is not None:
                 await here.gateway.client().aclose()

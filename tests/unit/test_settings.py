@@ -26,7 +26,9 @@ def test_each_setting_is_read_from_its_own_name(row):
     value = {bool: "0", int: "77", float: "7.5"}.get(
         type(row.default), "embedded" if row.name == "llm_provider" else "x"
     )
-    value = {"max_body_bytes": "2077", "max_uri_bytes": "2077", "prefilter_band": "0.5"}.get(row.name, value)
+    bounded = {"max_body_bytes": "2077", "max_uri_bytes": "2077", "prefilter_band": "0.5"}
+    bounded |= {"decision_min_score": "0.5", "decision_strong_score": "3.5"}
+    value = bounded.get(row.name, value)
     read = getattr(Settings.from_env({row.metadata["name"]: value}), row.name)
     assert read == (False if value == "0" else type(row.default)(value))
 
@@ -87,6 +89,12 @@ def test_every_default_is_a_value_that_can_be_given(row):
 
 def test_an_empty_text_is_the_default():
     assert Settings.from_env({"CACHE_DIR": ""}).cache_dir == Settings().cache_dir
+
+
+def test_a_fallback_that_is_set_to_nothing_is_none():
+    assert Settings.from_env({"ASKHUB_DECISION_FALLBACK_MODEL": ""}).decision_fallback_model == ""
+    assert Settings.from_env({"ASKHUB_DECISION_FALLBACK_MODEL": " "}).decision_fallback_model == ""
+    assert Settings.from_env({}).decision_fallback_model == "openai/gpt-oss-20b"
 
 
 def test_a_url_is_shown_without_what_could_be_a_password():

@@ -8,8 +8,8 @@ from shared.contracts.ask import AskRequest
 from shared.models.provider import Evidence, ItemVerdict
 from shared.sites.bands import in_order, retrieval_score, retrieved, selected
 from shared.sites.compose import closed, from_names, listed
-from shared.sites.grounding import clipped, without_foreign_urls
-from shared.sites.rank import card_of, deal
+from shared.sites.grounding import clipped
+from shared.sites.rank import card_of, deal, grounded
 from shared.sites.retrieve import Found
 
 ITEMS = [
@@ -69,10 +69,16 @@ def test_an_evaluation_sees_what_was_left_out_too():
     assert shown(ItemVerdict(0, "exclude"), ItemVerdict(2, "strong"), include_excluded=True) == [(2, 90), (0, 0)]
 
 
-def test_a_card_without_a_reason_shows_what_the_item_says_of_itself_and_a_reason_no_foreign_address():
+def test_a_card_without_a_reason_shows_what_the_item_says_of_itself():
     assert card_of(FOUND, ItemVerdict(3, "strong")).description == "No year."
-    why = "Set in Rome (https://evil.example/x), see https://films.example/003."
-    assert card_of(FOUND, ItemVerdict(3, "strong", why)).description == "Set in Rome, see https://films.example/003."
+    assert card_of(FOUND, ItemVerdict(3, "strong", "It names no year.")).description == "It names no year."
+
+
+def test_a_reason_keeps_no_sentence_with_a_foreign_address():
+    why = "No year is named. Win it at https://evil.example/x now. See https://films.example/003."
+    said = grounded(why, FOUND[3])
+    assert said.text == "No year is named. See https://films.example/003."
+    assert [(each["code"], each["statements"]) for each in said.notices] == [("statements_dropped", 1)]
 
 
 def test_retrieval_scores_lie_on_one_scale_of_0_to_100():
@@ -87,13 +93,6 @@ def test_candidates_are_dealt_round_robin():
     assert deal(2, 3) == [[0], [1]]
     assert deal(3, 0) == [[0], [1], [2]]
     assert [len(batch) for batch in deal(33, 3, every=True)] == [9, 8, 8, 8]
-
-
-def test_addresses_that_nobody_showed_the_model_are_taken_out():
-    known = "https://a.example/1 and more"
-    assert without_foreign_urls("See https://a.example/1.", known) == "See https://a.example/1."
-    assert without_foreign_urls("Go to http://evil.example/x, or www.evil.example!", known) == "Go to , or !"
-    assert without_foreign_urls("A [https://b.example] b", known) == "A b"
 
 
 def test_a_text_is_cut_at_a_sentence_or_at_a_word():

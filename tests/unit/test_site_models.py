@@ -52,3 +52,19 @@ def test_a_model_of_the_settings_own_may_always_be_named():
     models = ranking_models(Settings(ranking_model="acme/own-1"))
     assert models[0].id == default_ranking_model(Settings(ranking_model="acme/own-1")) == "acme/own-1"
     assert len({model.id for model in models}) == len(models)
+
+
+def test_a_key_advises_describes_and_sums_up_with_models_of_their_own():
+    models = Models(Settings(openrouter_api_key=KEY))
+    advisor, describer, writer = models.advisor(), models.describer(), models.lite_writer()
+    assert advisor is not None
+    assert describer is not None
+    assert writer is not None
+    assert (advisor.model, describer.model) == ("openai/gpt-oss-120b", "google/gemini-3.8-flash")
+    assert (writer.provider, writer.model) == ("openrouter", "google/gemini-2.5-flash-lite")
+
+
+@pytest.mark.parametrize("provider", ["none", "embedded"])
+def test_without_a_chat_model_nobody_advises_or_describes(provider):
+    models = Models(Settings(llm_provider=provider, openrouter_api_key=KEY))
+    assert models.advisor() is models.describer() is models.lite_writer() is None

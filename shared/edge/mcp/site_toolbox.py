@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from shared.contracts.ask import AskRequest
-from shared.contracts.events import Event
 from shared.edge.call import Call
 from shared.edge.mcp.toolbox import BadArguments, Json, paying, text_block
 from shared.errors import QueryCancelled, RequestError
@@ -16,9 +14,11 @@ from shared.errors import QueryCancelled, RequestError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from shared.contracts.ask import AskRequest
+    from shared.contracts.events import Event
     from shared.sites.site import Site
 
-Answer = Callable[[AskRequest, "Site"], AsyncIterator[Event]]
+Answer: TypeAlias = "Callable[[AskRequest, Site], AsyncIterator[Event]]"
 
 # The pipeline ends itself at its deadline, with what it has; this much later it is cut off.
 _SLACK_S = 5.0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from shared.contracts.items import Json, Value
 from shared.sites.kinds.card import card
+from shared.sites.kinds.home_words import WORDING
 from shared.sites.kinds.kind import Kind
 from shared.sites.values import at, each, number, spelled, text, texts, whole, year
 
@@ -142,7 +143,7 @@ def _thousands(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else spelled(value)
 
 
-HOMES = Kind(
+KIND = Kind(
     name="homes",
     label="Homes",
     types=_TYPES,
@@ -150,4 +151,5 @@ HOMES = Kind(
     says_why=True,
     columns=columns,
     card_text=card_text,
+    wording=WORDING,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shared.contracts.items import Json, Value
+from shared.sites.kinds.wording import Wording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +19,9 @@ class Kind:
 
     `columns(record)` gives the same names in the same order for every record, also for `{}`; what a record does not
     say is None. `card_text(record)` is the item in a few lines of plain words, the telling ones first: what a judge
-    that reads one text is shown.
+    that reads one text is shown. `wording` has the words in which people say what an item must be like.
+    `triages` is true where a model is first asked how hard a question is and what it demands; `diets` names the columns
+    whose constraints may not be broken, as an allergy's may not.
     """
 
     name: str
@@ -28,3 +31,6 @@ class Kind:
     says_why: bool
     columns: Callable[[Json], Mapping[str, Value]]
     card_text: Callable[[Json], str]
+    triages: bool = False
+    diets: frozenset[str] = frozenset()
+    wording: Wording = field(default_factory=Wording)

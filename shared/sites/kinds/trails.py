@@ -9,6 +9,7 @@ from typing import TypeVar
 from shared.contracts.items import Json, Value
 from shared.sites.kinds.card import card, rating
 from shared.sites.kinds.kind import Kind
+from shared.sites.kinds.trail_words import GRADES, WORDING
 from shared.sites.values import at, number, properties, spelled, text, texts, words
 
 _PROJECTION = """@type name description address addressLocality addressRegion aggregateRating ratingValue reviewCount
@@ -61,7 +62,6 @@ _GRADES = (
     ("difficult", "hard"), ("advanced", "hard"), ("hard", "hard"), ("expert", "expert"), ("extreme", "expert"),
     ("moderate", "moderate"), ("intermediate", "moderate"), ("medium", "moderate"), ("easy", "easy"),
 )  # fmt: skip
-GRADES = ("easy", "moderate", "hard", "expert")
 _SAID_GRADE = re.compile(
     r"(?:considered|rated|graded|classed as|calls it|going is|difficulty(?: is|:)?)\s+(?:as\s+)?(?:an?\s+)?"
     r"((?:moderately|very)\s+\w+|\w+)|\b((?:moderately|very)\s+(?:challenging|difficult|hard|easy)|easy|moderate"
@@ -270,7 +270,7 @@ def _spoken_hours(least: Value, most: Value) -> str:
     return f"{spelled(least)} hours" if least == most else f"{spelled(least)} to {spelled(most)} hours"
 
 
-TRAILS = Kind(
+KIND = Kind(
     name="trails",
     label="Trails",
     types=("LocalBusiness", "TouristAttraction", "Trail"),
@@ -278,4 +278,5 @@ TRAILS = Kind(
     says_why=True,
     columns=columns,
     card_text=card_text,
+    wording=WORDING,
 )

@@ -28,6 +28,7 @@ from shared.edge.limits import Policy
 from shared.edge.process import Hosted
 from shared.errors import RequestError
 from shared.settings import Settings
+from shared.sites.request import wants_stream
 from shared.timed import timed
 
 NASTY = "a\nb\r\nc\rdata: x\n\nevent: y\u2028\u2029\x00\x85 é 日本 \U0001f600 \ud800 </script>"
@@ -94,8 +95,8 @@ async def answer(request: AskRequest, script: Script) -> AsyncIterator[Event]:
 def parse(values: Mapping[str, Any]) -> AskRequest:
     if "bad" in values:
         raise RequestError("bad is not a parameter")
-    streaming = str(values.get("streaming", "true")).lower() not in ("false", "0")
-    return AskRequest(str(values.get("query", "")), query_id=str(values.get("query_id", "")), streaming=streaming)
+    query, query_id = str(values.get("query", "")), str(values.get("query_id", ""))
+    return AskRequest(query, query_id=query_id, streaming=wants_stream(values))
 
 
 def seen(call: Call, script: Script) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""The words that one collection's columns have, under every spelling that a question may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from shared.index.columns import Columns
+from shared.index.item_lexical import item_tokens
+from shared.sites.kinds.wording import Named
+
+MOST_TOKENS = 6
+"""No spelling longer than this is looked for."""
+
+Lexicon = Mapping[str, tuple[str, ...]]
+"""Spelling, as its tokens joined by blanks → the values of a column that it stands for."""
+
+
+class SiteVocabulary:
+    """What the columns of one release have.
+
+    A lexicon is made when first needed: 0.2 s for 25,399 names of people, 4 ms for 313 of places.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def named(self, name: Named, said: str) -> tuple[str, str] | None:
+        """The field, and the column's own value that a spelling stands for; of several values the spelling."""
+        spelling = folded(name.aliases.get(said, said))
+        for field in name.fields:
+            values = self._lexicon(name, field).get(spelling)
+            if values:
+                return field, _meant(values, spelling)
+        return None
+
+    def longest(self, name: Named) -> int:
+        """How many tokens its longest spelling has, six at most."""
+        found = self._columns.kept(f"longest {_kind_of(name)}", name.fields[0], lambda: self._longest(name))
+        return min(found, MOST_TOKENS)
+
+    def quantile(self, field: str, share: float) -> float | None:
+        """The value below which a share of the items lies."""
+        return self._columns.quantile(field, share)
+
+    def values(self, name: Named, field: str, said: str) -> tuple[str, ...]:
+        """The values of a column that a constraint's value stands for."""
+        return self._lexicon(name, field).get(folded(said), ())
+
+    def _longest(self, name: Named) -> int:
+        spellings = [len(said.split()) for field in name.fields for said in self._lexicon(name, field)]
+        if not spellings:
+            return 0
+        return max(*spellings, *(len(said.split()) for said in name.aliases), 0)
+
+    def _lexicon(self, name: Named, field: str) -> Lexicon:
+        return self._columns.kept(
+            f"lexicon {_kind_of(name)}", field, lambda: _lexicon(self._columns.vocabulary(field), name)
+        )
+
+
+def _kind_of(name: Named) -> str:
+    """What tells the lexicons of one field apart."""
+    return f"{name.keys.__module__}.{name.keys.__qualname__} {sorted(name.blocked)}"
+
+
+class Unknown:
+    """A collection of which nothing is known."""
+
+    def named(self, name: Named, said: str) -> tuple[str, str] | None:
+        """Nothing has a name here."""
+
+    def longest(self, name: Named) -> int:  # noqa: ARG002 - as the protocol has it
+        """No spelling, so none is long."""
+        return 0
+
+    def quantile(self, field: str, share: float) -> float | None:
+        """Nothing is known of how much is much."""
+
+
+def folded(said: str) -> str:
+    """A spelling as it is compared: `Taupō` and `taupo` are one."""
+    return " ".join(item_tokens(said))
+
+
+def _meant(values: tuple[str, ...], spelling: str) -> str:
+    """The one value of a spelling, or the one that is spelled just so; else the spelling itself."""
+    if len(values) == 1:
+        return values[0]
+    return next((value for value in values if folded(value) == spelling), spelling)
+
+
+def _lexicon(values: tuple[str, ...], name: Named) -> Lexicon:
+    found: dict[str, dict[str, None]] = {}
+    for value in values:
+        for key in _keys(value, name):
+            found.setdefault(key, {})[value] = None
+    return {key: tuple(meant) for key, meant in found.items()}
+
+
+def _keys(value: str, name: Named) -> Iterator[str]:
+    for key in {value, *name.keys(value)}:
+        spelling = folded(key)
+        if spelling and spelling not in name.blocked:
+            yield spelling
