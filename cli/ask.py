@@ -71,13 +71,16 @@ def lines(message: Message, place: int) -> Iterator[str]:
     match message["message_type"]:
         case "decontextualized_query":
             yield f"Interpreted as: {content}"
+        case "restrictions" if content["constraints"] or content["order"]:
+            read = [each["text"] for each in (*content["constraints"], content["order"]) if each]
+            yield f"Held to: {', '.join(dict.fromkeys(read))}"
         case "candidate":
             yield from (f"  + {item['name']}" for item in content)
         case "result":
             for item in content:
                 yield from card(item, place)
         case "nlws" if content["answer"]:
-            yield f"\n{content['answer']}\n"
+            yield f"\n{content['answer']}"
         case "intermediate_message":
             yield f"Note: {content}"
         case "error":

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Op = Literal["<=", "<", ">=", ">", "=", "has", "lacks"]
-"""Numbers and years are compared; a word column `has` or `lacks` a word. A range is two constraints."""
+"""Numbers and years are compared; a word column `has` or `lacks` a word. A range is two constraints; a number column
+`lacks` a value or a stretch ("1980 to 1989") that a question leaves out."""
+
+OR, TO = " or ", " to "
+"""Between the values of a `has` or `lacks` that names several, and between the ends of a stretch of numbers."""
 
 Met = Literal[True, False] | None
 """Whether an item meets a constraint; None: its record does not say."""

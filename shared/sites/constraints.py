@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from shared.contracts.constraints import Constraint, Op, Order, Reading
+from shared.contracts.constraints import OR, TO, Constraint, Op, Order, Reading
 from shared.sites.kinds.kind import Kind
 from shared.sites.kinds.wording import Choice, Claim, Loose, Named, Superlative, Vocabulary, Wording
 from shared.sites.lexis import Lexis
@@ -18,15 +18,15 @@ from shared.sites.quantities import Token, tokens
 from shared.sites.subject import subject_of
 
 MOST_CHARS = 1_000
-OR = " or "
-"""Between the values of a `has` or `lacks` that names several."""
-
 _OPPOSITE: dict[Op, Op] = {"has": "lacks", "lacks": "has", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
 _CLAUSE_ENDS = frozenset((",", ".", ";", "but"))
 _ARTICLES = frozenset("a an any the too very so that - really overly super in of at all exactly".split())
 _TOO = frozenset(("too", "so", "not", "no", "less", "more", "very"))
 _GOES_ON = frozenset(("and", "or", "nor"))
+_EXCEPT = frozenset(("not", "except", "excluding", "besides"))
+_MOST_BETWEEN = 4
+"""Words that may stand between "not" and what it denies: "not the one from 1922"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,11 @@ class _Span:
     is_denied: bool = False
     named: Named | None = None
 
+    @property
+    def is_left_to_rank(self) -> bool:
+        """Whether its words stay in the subject: they decide nothing, and a ranker can read them."""
+        return bool(self.claims) and all(claim.op == "has" and not claim.hard for claim in self.claims)
+
 
 def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     """What a question demands of a kind's items, by id in the order of its words, and what is left of it.
@@ -52,7 +57,9 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     order = next((_order(text, reader.tokens, span, span.order) for span in spans if span.order), None)
     if not constraints and order is None:
         return Reading(text)
-    cuts = [(reader.tokens[span.start].start, reader.tokens[span.end - 1].end) for span in spans]
+    cuts = [
+        (reader.tokens[span.start].start, reader.tokens[span.end - 1].end) for span in spans if not span.is_left_to_rank
+    ]
     return Reading(subject_of(text, cuts, kind.wording), constraints, order)
 
 
@@ -160,7 +167,19 @@ class _Reader:
             return None
         if found.needs_item and not self._speaks(found.end, foreign=2 if found.family == "year" else 0):
             return None
+        if (denial := self._excepted_from(at)) is not None:
+            claims = _all_but(found.claims)
+            return _Span(denial, found.end, claims, is_denied=True) if claims else None
         return _Span(at, found.end, found.claims)
+
+    def _excepted_from(self, at: int) -> int | None:
+        """Where the denial stands that leaves out what is measured from here on, if its clause has one."""
+        for place in range(at - 1, max(self._spans[-1].end if self._spans else 0, at - _MOST_BETWEEN) - 1, -1):
+            if self._words[place] in _EXCEPT:
+                return place
+            if self._words[place] in _CLAUSE_ENDS:
+                return None
+        return None
 
     # Words
 
@@ -225,6 +244,8 @@ class _Reader:
         return None
 
     def _anywhere(self, at: int) -> _Span | None:
+        if at and self._words[at - 1] in self._lexis.prepositions:  # "an hour from Auckland" is not in it
+            return None
         begin, is_denied = self._denial(at)
         for name in self._lexis.anywhere:
             if span := self._name(at, begin, name, is_denied):
@@ -237,6 +258,8 @@ class _Reader:
         if found is None:
             return None
         end, field, value = found
+        while self._words[end : end + 1] == ["or"] and (more := self._spelled(end + 1, name)) and more[1] == field:
+            end, value = more[0], value + OR + more[2]
         claims = [Claim(field, "lacks" if is_denied else "has", value, hard=name.hard)]
         if len(name.fields) > 1 and not is_denied and self._words[end : end + 1] == [","]:
             more = self._spelled(end + 1, name)
@@ -299,6 +322,15 @@ class _Reader:
 
 def _soft(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return tuple(replace(claim, hard=False) for claim in claims)
+
+
+def _all_but(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Everything but a value, or but a stretch; none for what has one end only: "not fond of under 90 minutes"."""
+    field, unit = claims[0].field, claims[0].unit
+    ends = [f"{each.value:g}" for each in claims if not isinstance(each.value, str) and each.field == field]
+    if [each.op for each in claims] not in (["="], [">=", "<="]) or len(ends) < len(claims):
+        return ()
+    return (Claim(field, "lacks", TO.join(ends), unit=unit),)
 
 
 def _loosely(loose: Loose, value: float) -> Claim:

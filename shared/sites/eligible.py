@@ -9,9 +9,8 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from shared.contracts.constraints import Constraint, Met, Order, Reading
+from shared.contracts.constraints import OR, TO, Constraint, Met, Order, Reading
 from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Numbers, Verdicts
-from shared.sites.constraints import OR
 from shared.sites.kinds.wording import Choice, Named, Wording
 from shared.sites.vocabulary import SiteVocabulary
 
@@ -102,6 +101,8 @@ def _decided(constraint: Constraint, columns: Columns, wording: Wording) -> Verd
     evaluate = wording.evaluators.get(constraint.field)
     if evaluate is not None:
         return evaluate(constraint, columns)
+    if constraint.op == "lacks" and any(each.field == constraint.field for each in wording.measures):
+        return denied(_within(str(constraint.value), columns.numbers(constraint.field)))
     if constraint.op in ("has", "lacks"):
         verdicts = _has(constraint, columns, wording)
         return denied(verdicts) if constraint.op == "lacks" else verdicts
@@ -110,6 +111,12 @@ def _decided(constraint: Constraint, columns: Columns, wording: Wording) -> Verd
         rank = float(ladder.index(constraint.value)) if constraint.value in ladder else np.nan
         return compared(_ranks(constraint.field, columns, ladder), constraint.op, rank)
     return compared(columns.numbers(constraint.field), constraint.op, constraint.value)
+
+
+def _within(stretch: str, numbers: Numbers) -> Verdicts:
+    """Whether a number is a value, or lies from one to another."""
+    ends = [float(end) for end in stretch.split(TO)]
+    return _both(compared(numbers, ">=", ends[0]), compared(numbers, "<=", ends[-1]))
 
 
 def compared(numbers: Numbers, op: str, value: float) -> Verdicts:

@@ -1,7 +1,7 @@
 """Seeded fault plans over a site's answers: each must be accepted by the grammar, and say what it lacks.
 
 $ PYTHONPATH=tests .venv/bin/python -m fakes.plans --plans 1000
-1000 plans, 7,317 model calls; 0 answers wrong
+1000 plans, 9,512 model calls; 0 answers wrong
 """
 
 from __future__ import annotations
@@ -46,7 +46,14 @@ LIES = {
 }
 QUERIES = ("space story", "a heist in the desert", "mountain", "nothing of the kind", "submarine crew")
 DISHES = ("lentil soup", "vegan lentil soup", "soup under 45 minutes", "quickest recipes", "bean stew for 4 people")
-IMPATIENT = {"llm_read_timeout_s": 0.05, "llm_max_retries": 1, "llm_breaker_failures": 0, "embed_cache_entries": 0}
+IMPATIENT = {
+    "llm_read_timeout_s": 0.05,
+    "llm_max_retries": 1,
+    "llm_breaker_failures": 0,
+    "embed_cache_entries": 0,
+    "decision_timeout_s": 0.1,
+    "decision_attempts": 2,
+}
 
 
 def plan(seed: int) -> Rule:

@@ -76,7 +76,10 @@ def main() -> None:
     parser.add_argument("--predicates", nargs="+", type=Path, default=[])
     parser.add_argument("--items", nargs="+", type=Path, default=[])
     given = parser.parse_args()
-    records = [json.loads(line) for path in given.items for line in path.read_text(encoding="utf-8").splitlines()]
+    # By newline alone: a record may hold a line separator of Unicode's.
+    records = [
+        json.loads(line) for path in given.items for line in path.read_text(encoding="utf-8").split("\n") if line
+    ]
     speaks = careless if given.ranker == "careless" else perfect(map(read_suite, given.predicates), records)
     with OpenRouter(answer=speaks, key=KEY) as gateway:
         print(f"ready {gateway.url}", flush=True)

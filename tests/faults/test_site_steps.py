@@ -437,7 +437,7 @@ def test_a_decision_model_orders_by_score_shows_own_words_and_needs_no_describer
         assert item["description"] == item["schema_object"]["description"]
 
 
-@pytest.mark.parametrize("broken", ["fails", "malformed", "empty", "nothing"])
+@pytest.mark.parametrize("broken", ["fails", "slow", "malformed", "empty", "cut", "nothing"])
 def test_where_a_decision_model_fails_or_keeps_nothing_another_ranks_and_that_is_said(
     kitchen: Here, fake: OpenRouter, broken: str
 ):

@@ -48,7 +48,7 @@ def test_the_answer_shown_is_the_answer_given(demo_gateway: Service):
 
 
 def test_the_items_shown_are_the_items_found(demo_gateway: Service):
-    shown = next(block for block in BLOCKS if block.startswith("  + "))
+    shown = next(block for block in BLOCKS if block.startswith("Held to"))
     [command] = [each for each in COMMANDS if "askbucket ask" in each]
     given = run(f"{command} --url {demo_gateway.url}").stdout
     # Candidates come in the order in which two threads are done with them, and scores are bands of a fitted value.

@@ -376,3 +376,7 @@ def test_comments_are_left_out_and_a_page_of_nothing_but_their_beginnings_is_rea
     assert plain("one<!-- <b>two</b>\n-->three<!----> four") == "one three four"
     assert plain("five <!-- six") == "five <!-- six"
     assert plain("-->" + "<!--" * 300_000).startswith("--><!--")
+
+
+def test_an_area_below_zero_is_no_area() -> None:
+    assert KINDS["homes"].columns({"floorSize": -22956841139})["area_sqft"] is None

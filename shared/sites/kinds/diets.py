@@ -170,11 +170,17 @@ def _without(groups: frozenset[str], sure: frozenset[str], doubtful: frozenset[s
     return None if groups & doubtful or not listed else True
 
 
+# What is a food under another name of one word.
+_ALSO = {"milk": "buttermilk"}
+
+
 def holds(phrase: str, food: Sequence[str]) -> bool:
     """Whether an ingredient, as `ingredients` gives it, is the food: "salted butter" is butter, "peanut butter" not."""
     if not food or " ".join(food) not in phrase:  # cheap, and says no to most
         return False
     words = phrase.split()
+    if len(food) == 1 and _ALSO.get(food[0]) in words:
+        return True
     size = len(food)
     places = [at for at in range(len(words) - size + 1) if words[at : at + size] == list(food)]
     return any(not _is_part_of_another(words, at, at + size) for at in places)

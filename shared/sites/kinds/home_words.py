@@ -170,11 +170,13 @@ WORDING = Wording(
         Choice(field="type", value="townhouse", words=("townhouse", "townhouses", "townhome", "townhomes",
             "town house"),
                meets=("Townhouse", "Townhome", "townhouse", "Condo/Townhome")),
-        Choice(field="type", value="apartment", words=("apartment", "apartments"), meets=("Apartment", "apartment")),
+        # A part of a house may be one ("a house with an apartment for the grandparents"), so it decides nothing alone.
+        Choice(field="type", value="apartment", words=("apartment", "apartments"), meets=("Apartment", "apartment"),
+               hard=False),
     ),
     names=(
         Named(fields=("district",), after=("in the school district of", "school district", "schools of"), keys=parts),
-        Named(fields=("town", "region"), after=_IN, keys=parts, aliases=_NAMES, blocked=_BLOCKED),
+        Named(fields=("town", "region", "neighborhood"), after=_IN, keys=parts, aliases=_NAMES, blocked=_BLOCKED),
         Named(fields=("postal_code",), after=("in", "zip", "zip code", "postal code", "in zip code", "in postal code")),
     ),
     orders=(

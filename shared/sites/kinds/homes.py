@@ -24,6 +24,7 @@ _UNITS = (
 )
 # A number without a unit is square feet, but no lot is smaller than a room: it is acres then.
 _LEAST_LOT_SQFT = 200
+_LARGEST_SIZE = 1e9
 _MILLIONS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(m|mm|million|k)\b", re.IGNORECASE)
 _SCALES = {"m": 1e6, "mm": 1e6, "million": 1e6, "k": 1e3}
 
@@ -45,6 +46,7 @@ def columns(record: Json) -> Mapping[str, Value]:
         "status": text(record.get("listingStatus")) or None,
         "town": text(at(record, "address", "addressLocality")) or None,
         "region": text(at(record, "address", "addressRegion")) or None,
+        "neighborhood": text(record.get("containedInPlace")) or None,
         "postal_code": text(at(record, "address", "postalCode")) or None,
         "district": text(record.get("schoolDistrict")) or None,
         "features": tuple(dict.fromkeys(one.lower() for one in features(record))),
@@ -82,7 +84,7 @@ def square_feet(value: object, least: float = 0) -> float | None:
     """An area in square feet, by its unit code or by the unit its text names; below `least`, a bare one is acres."""
     for member in each(value):
         size = number(member)
-        if size is None:
+        if size is None or not 0 <= size < _LARGEST_SIZE:  # a slip, which a unit would make larger yet
             continue
         scale = _scale(member)
         if scale is None:

@@ -169,7 +169,8 @@ WORDING = Wording(
     ),
     choices=(
         *(_genre(value, called, plurals) for value, (called, plurals) in _GENRES.items()),
-        Choice(field="genres", value="silent", words=("silent", "silents", *(f"silent {work}" for work in _WORKS))),
+        Choice(field="genres", value="silent", words=("silents", *(f"silent {work}" for work in _WORKS))),
+        Choice(field="genres", value="silent", words=("silent",), hard=False),  # as likely a house or a witness
         Choice(field="genres", value="family", words=_KIDS, meets=("family", "animated", "animation"), hard=False),
         *(Choice(field="content_rating", value=value, words=words) for value, words in _RATED.items()),
     ),

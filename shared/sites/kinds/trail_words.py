@@ -164,7 +164,10 @@ WORDING = Wording(
         ),
         Choice(field="activities", value="horse riding", words=("horse riding", "horseback riding")),
     ),
-    names=(Named(fields=("region", "locality"), after=_IN, keys=parts, blocked=_BLOCKED),),
+    names=(
+        Named(fields=("region", "locality"), after=_IN, keys=parts, blocked=_BLOCKED),
+        Named(fields=("region",), keys=parts, blocked=_BLOCKED),  # "Otago walks"
+    ),
     orders=(
         Superlative(words=("shortest",), field="length_km"),
         Superlative(words=("longest",), field="length_km", descending=True),
