@@ -60,7 +60,7 @@ class SiteVocabulary:
 
 def _kind_of(name: Named) -> str:
     """What tells the lexicons of one field apart."""
-    return f"{name.keys.__module__}.{name.keys.__qualname__} {sorted(name.blocked)}"
+    return f"{name.keys.__module__}.{name.keys.__qualname__} {sorted(name.blocked)} {bool(name.after)}"
 
 
 class Unknown:
@@ -98,7 +98,8 @@ def _lexicon(values: tuple[str, ...], name: Named) -> Lexicon:
 
 
 def _keys(value: str, name: Named) -> Iterator[str]:
-    for key in {value, *name.keys(value)}:
+    own = {value} if name.after else set()  # read wherever it stands, an author called "a" would be in every question
+    for key in {*own, *name.keys(value)}:
         spelling = folded(key)
         if spelling and spelling not in name.blocked:
             yield spelling

@@ -118,3 +118,8 @@ def test_a_name_is_found_with_and_without_initials_accents_and_what_ends_it():
     assert {"toshirō mifune", "toshiro mifune"} == set(spellings("toshirō mifune"))
     assert list(spellings("mala")) == []
     assert {"niro", "de niro"} <= set(with_surname("robert de niro"))
+
+
+def test_a_name_that_is_one_word_without_its_digits_is_found_nowhere() -> None:
+    assert list(spellings("A 1234")) == []
+    assert "ann smith" in list(spellings("Ann Smith"))

@@ -67,8 +67,9 @@ def spellings(person: str) -> Iterable[str]:
     for said in (words, lean):
         if len(said) > 1:
             plain = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)*", " ".join(said))
-            yield " ".join(plain)
-            yield _unaccented(" ".join(plain))
+            if len(plain) > 1:  # "A 1234" would be found wherever an "a" stands
+                yield " ".join(plain)
+                yield _unaccented(" ".join(plain))
 
 
 _SHORTEST_SURNAME = 2

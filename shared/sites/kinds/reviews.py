@@ -69,11 +69,6 @@ def card_text(record: Json) -> str:
 _NOUNS = "review reviews article articles guide guides roundup roundups story stories post posts piece pieces".split()
 
 
-def _full_names(person: str) -> Iterator[str]:
-    """Its spellings of two words and more: "A. 1234" is no name to be found wherever an "a" stands."""
-    return (said for said in spellings(person) if len(said.split()) > 1 and len(said) > 4)
-
-
 WORDING = Wording(
     nouns=frozenset(_NOUNS),
     filler=frozenset("read written published posted updated buying".split()),
@@ -93,7 +88,7 @@ WORDING = Wording(
     ),
     names=(
         Named(fields=("author",), after=("by", "written by", "author", "from"), keys=spellings),
-        Named(fields=("author",), keys=_full_names),  # a full name stands for its articles: "Ann Smith on knives"
+        Named(fields=("author",), keys=spellings),  # a full name stands for its articles: "Ann Smith on knives"
     ),
     orders=(
         Superlative(words=("newest", "latest", "most recent", "most recently updated"), field="day", descending=True),
