@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cli.search import LOCAL_URL
@@ -31,10 +31,13 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print. 1 where the stream says that something failed."""
     failed = False
     place = 0
+    conditions: dict[str, str] = {}
     for message in messages(args):
+        if message["message_type"] == "restrictions":
+            conditions = {each["id"]: each["text"] for each in message["content"]["constraints"]}
         failed = failed or message["message_type"] == "error"
         place += message["message_type"] == "result"
-        for line in [json.dumps(message)] if args.json else lines(message, place):
+        for line in [json.dumps(message)] if args.json else lines(message, place, conditions):
             print(line, flush=True)
     return int(failed)
 
@@ -65,8 +68,8 @@ def address(url: str, site: str) -> str:
     return base if base.endswith("/ask") else f"{base}/sites/{site}/ask"
 
 
-def lines(message: Message, place: int) -> Iterator[str]:
-    """A message as people read it; `place` is a result's own."""
+def lines(message: Message, place: int, conditions: Mapping[str, str]) -> Iterator[str]:
+    """A message as people read it; `place` is a result's own, `conditions` are the words of each by its id."""
     content = message["content"]
     match message["message_type"]:
         case "decontextualized_query":
@@ -78,7 +81,9 @@ def lines(message: Message, place: int) -> Iterator[str]:
             yield from (f"  + {item['name']}" for item in content)
         case "result":
             for item in content:
-                yield from card(item, place)
+                yield from card(
+                    item, place, [conditions[each] for each in item.get("unknown", ()) if each in conditions]
+                )
         case "nlws" if content["answer"]:
             yield f"\n{content['answer']}"
         case "intermediate_message":
@@ -87,9 +92,10 @@ def lines(message: Message, place: int) -> Iterator[str]:
             yield f"Error: {content}"
 
 
-def card(item: Mapping[str, Any], place: int) -> Iterator[str]:
-    """One item: its place and score, why it is here, and where it lies."""
+def card(item: Mapping[str, Any], place: int, unsaid: Sequence[str]) -> Iterator[str]:
+    """One item: its place and score, why it is here, which conditions it says nothing of, and where it lies."""
     yield f"{place:3}. {item.get('score', '')!s:>3}  {item['name']}"
-    for line in (item.get("description"), item.get("url")):
+    open_ = f"(does not say: {', '.join(unsaid)})" if unsaid else ""
+    for line in (item.get("description"), open_, item.get("url")):
         if line:
             yield f"          {line}"

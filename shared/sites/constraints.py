@@ -271,7 +271,9 @@ class _Reader:
     def _spelled(self, start: int, name: Named) -> tuple[int, str, str] | None:
         """Where the longest known spelling from a token on ends, its field and its value."""
         first = start + (start < len(self._words) and self._words[start] == "the")
-        for end in range(min(len(self._words), first + self._known.longest(name)), first, -1):
+        most = self._known.longest(name)
+        most += self._words[first : first + most].count(".")  # "Samuel L. Jackson" is three words
+        for end in range(min(len(self._words), first + most), first, -1):
             words = self._words[first:end]
             said = " ".join(words)
             if words[-1][0].isalnum() and "," not in words and said not in name.blocked:

@@ -27,11 +27,13 @@ class SiteVocabulary:
     def named(self, name: Named, said: str) -> tuple[str, str] | None:
         """The field, and the column's own value that a spelling stands for; of several values the spelling."""
         spelling = folded(name.aliases.get(said, said))
-        for field in name.fields:
-            values = self._lexicon(name, field).get(spelling)
-            if values:
-                return field, _meant(values, spelling)
-        return None
+        found = {field: values for field in name.fields if (values := self._lexicon(name, field).get(spelling))}
+        if not found:
+            return None
+        field = next(iter(found))
+        if name.mostly and len(found) > 1:
+            field = max(found, key=lambda each: int(self._columns.rows_with(each, found[each]).sum()))
+        return field, _meant(found[field], spelling)
 
     def longest(self, name: Named) -> int:
         """How many tokens its longest spelling has, six at most."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given
@@ -32,6 +34,10 @@ class Has:
         if (what, field) not in self._kept:
             self._kept[what, field] = make()
         return self._kept[what, field]
+
+    def rows_with(self, field: str, values: Sequence[str]) -> Any:
+        """An item a mention."""
+        return np.isin(np.array(self._words.get(field, [""])), list(values))
 
     def quantile(self, field: str, share: float) -> float | None:
         return self._quantiles.get(field, {}).get(share)

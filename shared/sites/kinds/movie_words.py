@@ -107,7 +107,9 @@ _DIRECTED = Named(
     keys=with_surname,
 )  # fmt: skip
 _BY = Named(fields=("directors", "actors"), after=("by", "from"), keys=spellings)
-_PEOPLE = Named(fields=("directors", "actors"), after=("of",), keys=spellings)
+_PEOPLE = Named(fields=("directors", "actors"), after=("of",), keys=spellings, mostly=True)
+# A full name alone: as likely the title of a film about somebody, so it decides nothing.
+_SOMEBODY = Named(fields=("directors", "actors"), keys=spellings, hard=False, mostly=True)
 _LONGEST_NAME = 4
 _MEDIA = frozenset(_WORKS) | frozenset(
     word
@@ -175,7 +177,7 @@ WORDING = Wording(
         Choice(field="genres", value="family", words=_KIDS, meets=("family", "animated", "animation"), hard=False),
         *(Choice(field="content_rating", value=value, words=words) for value, words in _RATED.items()),
     ),
-    names=(_STARRING, _DIRECTED, _BY, _WITH),
+    names=(_STARRING, _DIRECTED, _BY, _WITH, _SOMEBODY),
     orders=(
         Superlative(words=("newest", "latest", "most recent"), field="year", descending=True),
         Superlative(words=("oldest", "earliest"), field="year"),

@@ -110,7 +110,8 @@ class Named:
 
     `after` are the phrases that announce one; without any it is read wherever it stands. `keys(value)` are the
     spellings under which a column's value is found; `aliases` are more of them, spelling → value; what is in `blocked`
-    never counts. A constraint's value is the column's own where just one is meant, else the spelling.
+    never counts. A constraint's value is the column's own where just one is meant, else the spelling. `mostly`: the
+    field that has it in most items is meant, not the first: who acts in ninety films and directed two is an actor.
     """
 
     fields: tuple[str, ...]
@@ -119,6 +120,7 @@ class Named:
     aliases: Mapping[str, str] = field(default_factory=dict)
     blocked: frozenset[str] = frozenset()
     hard: bool = True
+    mostly: bool = False
 
     def __hash__(self) -> int:
         return hash((self.fields, self.after))
