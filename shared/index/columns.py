@@ -114,3 +114,8 @@ def _numbers(values: list[object]) -> Numbers:
 def _quantile(values: Numbers, share: float) -> float | None:
     said = values[~np.isnan(values)]
     return float(np.quantile(said, share)) if len(said) else None
+
+
+def denied(verdicts: Verdicts) -> Verdicts:
+    """True where it was false and false where it was true; what is not said stays so."""
+    return np.where(verdicts == UNSAID, UNSAID, YES - verdicts).astype(np.int8)

@@ -7,12 +7,11 @@ names are strings to be looked up, and what a question excludes is taken out aga
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
 
-from shared.contracts.text import normal, whole_characters
+from shared.contracts.titles import plain_title
 from shared.errors import ModelUnavailable
 from shared.models.ledger import Ledger
 from shared.models.objects import MAX_ANSWER_CHARS, object_with, one_line
@@ -227,11 +226,11 @@ class _Strings:
         seen: set[str] = set()
         for member in members[:MAX_LISTED]:
             text = one_line(member, self.most_chars)
-            if not plain(text) or (plain(text) not in seen and len(self.kept) >= MAX_PROPOSED):
+            if not plain_title(text) or (plain_title(text) not in seen and len(self.kept) >= MAX_PROPOSED):
                 self.skipped += 1
-            elif plain(text) not in seen and not self.is_excluded(text):
+            elif plain_title(text) not in seen and not self.is_excluded(text):
                 self.kept.append(text)
-            seen.add(plain(text))
+            seen.add(plain_title(text))
         return self
 
 
@@ -243,27 +242,13 @@ class _Excluded:
 
     @classmethod
     def of(cls, avoid: Sequence[str]) -> _Excluded:
-        return cls(frozenset(filter(None, map(plain, avoid))))
+        return cls(frozenset(filter(None, map(plain_title, avoid))))
 
     def in_term(self, text: str) -> bool:
         """Whether a term has any of it among its words: searching for it would bring what nobody wants."""
-        words = f" {plain(text)} "
+        words = f" {plain_title(text)} "
         return any(f" {avoided} " in words for avoided in self.plain)
 
     def is_name(self, text: str) -> bool:
         """Whether a name is one of those; "Vertigo Flowers" is another one than "Vertigo"."""
-        return plain(text) in self.plain
-
-
-_APOSTROPHES = re.compile("['\u2019\u02bc]")
-_SIGNS = re.compile(r"[\W_]+")
-_ARTICLE = re.compile(r"^(?:the|a|an) (?=.)")
-_YEAR = re.compile(r"\(\d{4}\)\s*$")
-
-
-def plain(text: str) -> str:
-    """A name as it is compared: "The Café (1984)" and "cafe" are one."""
-    parted = unicodedata.normalize("NFKD", normal(whole_characters(_YEAR.sub("", text)))).casefold()
-    bare = "".join(letter for letter in parted if not unicodedata.combining(letter))
-    spaced = _SIGNS.sub(" ", _APOSTROPHES.sub("", bare.replace("&", " and "))).strip()
-    return _ARTICLE.sub("", spaced)
+        return plain_title(text) in self.plain

@@ -20,7 +20,7 @@ from shared.models.objects import MAX_ANSWER_CHARS, object_with, one_line
 from shared.models.openrouter import Message, OpenRouterClient
 from shared.models.provider import MAX_QUESTION_CHARS, Described, Shown, SiteQuestion
 from shared.models.quoting import dropped, quoted, repeats
-from shared.models.scanner import ObjectScanner
+from shared.models.scanner import ListScanner
 from shared.settings import Settings
 
 STAGE = "description"
@@ -118,25 +118,18 @@ class DescriptionReader:
     rejected: int = 0
     shortened: int = 0
     leaked: int = 0
-    _scanner: ObjectScanner = field(default_factory=ObjectScanner)
+    _scanner: ListScanner = field(default_factory=lambda: ListScanner("items", most_chars=MAX_ANSWER_CHARS))
     _seen: set[int] = field(default_factory=set)
-    _taken: int = 0
-    _lists: bool = False
-    _tail: str = ""
 
     def take(self, text: str) -> None:
         """One more piece of the answer; what is far longer than any answer is not looked into."""
-        text = text[: max(0, MAX_ANSWER_CHARS - self._taken)]
-        self._taken += len(text)
-        self._lists = self._lists or bool(_LIST.search(self._tail + text))
-        self._tail = (self._tail + text)[-40:]
         for found in self._scanner.feed(text):
             self._described(found)
 
     def closed(self) -> list[Notice]:
         """What has to be said once the answer has ended. Raises ModelUnavailable where it was no answer."""
         self.rejected += self._scanner.is_open
-        if not self._seen and (self.rejected or not self._lists):
+        if not self._seen and (self.rejected or not self._scanner.lists):
             raise ModelUnavailable("The describer's answer holds no description that can be read")
         return [*_skipped(self.rejected), *_shortened(self.shortened), *dropped(self.leaked)]
 
@@ -153,9 +146,6 @@ class DescriptionReader:
         short = within_words(text)
         self.shortened += short != text
         self.say(Described(index, keep, short))
-
-
-_LIST = re.compile(r'"items"\s*:\s*\[')
 
 
 def read_word(found: object, items: int) -> tuple[int | None, bool]:

@@ -19,7 +19,7 @@ from shared.models.openrouter import Message, OpenRouterClient
 from shared.models.provider import MAX_QUESTION_CHARS, Band, ItemVerdict, Provider, Shown, SiteQuestion
 from shared.models.quoting import dropped, quoted, repeats
 from shared.models.ranking_models import default_ranking_model, ranking_model
-from shared.models.scanner import ObjectScanner
+from shared.models.scanner import ListScanner
 from shared.settings import Settings
 
 STAGE = "ranking"
@@ -125,19 +125,12 @@ class VerdictReader:
     prompt: Sequence[Message] = ()
     rejected: int = 0
     leaked: int = 0
-    _scanner: ObjectScanner = field(default_factory=ObjectScanner)
+    _scanner: ListScanner = field(default_factory=lambda: ListScanner("results", "scores", most_chars=MAX_ANSWER_CHARS))
     _seen: set[int] = field(default_factory=set)
     _kept: int = 0
-    _taken: int = 0
-    _lists: bool = False
-    _tail: str = ""
 
     def take(self, text: str) -> None:
         """One more piece of the answer; what is far longer than any answer is not looked into."""
-        text = text[: max(0, MAX_ANSWER_CHARS - self._taken)]
-        self._taken += len(text)
-        self._lists = self._lists or bool(_LIST.search(self._tail + text))
-        self._tail = (self._tail + text)[-40:]
         for found in self._scanner.feed(text):
             self._judge(found)
 
@@ -146,7 +139,7 @@ class VerdictReader:
         self.rejected += self._scanner.is_open
         if self.rejected and not self._seen:
             raise RelevanceScoringFailed("The ranker's answer holds no verdict that can be read")
-        if not self._lists and not self._seen:
+        if not self._scanner.lists and not self._seen:
             raise RelevanceScoringFailed("The ranker's answer holds no list of verdicts")
         return [*skipped(self.rejected), *dropped(self.leaked)]
 
@@ -171,9 +164,6 @@ class VerdictReader:
             self.leaked += 1
             return ""
         return why
-
-
-_LIST = re.compile(r'"(?:results|scores)"\s*:\s*\[')
 
 
 def skipped(rejected: int) -> list[Notice]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 # A verdict is some 200 characters; what is longer is no verdict, and is not kept.
 MAX_OBJECT_CHARS = 4_000
+# The beginning of a list may come in two pieces.
+_TAIL_CHARS = 40
 
 
 class ObjectScanner:
@@ -93,3 +96,30 @@ class ObjectScanner:
         except (ValueError, RecursionError):
             return None
         return found
+
+
+class ListScanner:
+    """The objects of the list that an answer was asked for, by any of the list's names, as the answer comes.
+
+    What is far longer than any answer is not looked into. `lists` says whether the list has begun.
+    """
+
+    def __init__(self, *names: str, most_chars: int) -> None:
+        self.lists = False
+        self._begins = re.compile(rf'"(?:{"|".join(names)})"\s*:\s*\[')
+        self._objects = ObjectScanner()
+        self._left = most_chars
+        self._tail = ""
+
+    def feed(self, text: str) -> Iterator[object | None]:
+        """The objects that this piece completes, in order."""
+        text = text[: self._left]
+        self._left -= len(text)
+        self.lists = self.lists or bool(self._begins.search(self._tail + text))
+        self._tail = (self._tail + text)[-_TAIL_CHARS:]
+        return self._objects.feed(text)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an object has begun that has not ended."""
+        return self._objects.is_open

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.contracts.constraints import OR, TO, Constraint, Met, Order, Reading
-from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Numbers, Verdicts
+from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Numbers, Verdicts, denied
 from shared.sites.kinds.wording import Choice, Named, Wording
 from shared.sites.vocabulary import SiteVocabulary
 
@@ -90,11 +90,6 @@ def _either(one: Verdicts, other: Verdicts) -> Verdicts:
 
 def _both(one: Verdicts, other: Verdicts) -> Verdicts:
     return denied(_either(denied(one), denied(other)))
-
-
-def denied(verdicts: Verdicts) -> Verdicts:
-    """True where it was false and false where it was true."""
-    return np.where(verdicts == UNSAID, UNSAID, YES - verdicts).astype(np.int8)
 
 
 def _decided(constraint: Constraint, columns: Columns, wording: Wording) -> Verdicts:

@@ -9,13 +9,14 @@ from itertools import chain, zip_longest
 import anyio
 
 from shared.contracts.notices import Notice, notice
+from shared.contracts.titles import plain_title
 from shared.errors import Unavailable
 from shared.models.ledger import Ledger
 from shared.models.provider import Advisor, Need, Proposed
 from shared.sites.aim import Aim
 from shared.sites.retrieve import Found, Ranked, by_words, found_in
 from shared.sites.site import Site
-from shared.sites.titles import is_denied, plain_title
+from shared.sites.titles import is_denied
 from shared.timed import timed
 
 # Of each name this many are looked at: what it names is among them, or not here.

@@ -8,12 +8,12 @@ import random
 import pytest
 from fakes.openrouter import asked_in
 
+from shared.contracts.titles import plain_title
 from shared.errors import ModelUnavailable
 from shared.models.chat_advisor import (
     MAX_NEED_CHARS,
     NEEDS,
     expansion_messages,
-    plain,
     read_expansion,
     read_triage,
     triage_messages,
@@ -175,7 +175,7 @@ def test_a_term_with_what_is_excluded_never_comes_back():
     ],
 )
 def test_names_are_compared_without_accents_capitals_signs_and_article(text, form):
-    assert plain(text) == form
+    assert plain_title(text) == form
 
 
 def test_L01_L03_the_question_and_what_it_excludes_are_data_in_one_json_object():

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shared.contracts.constraints import Constraint
-from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Verdicts
+from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Verdicts, denied
 from shared.sites.kinds.diets import RULES, groups_called, holds, sounds_like
 from shared.sites.kinds.foods import tokens
 
@@ -15,13 +15,13 @@ from shared.sites.kinds.foods import tokens
 def diets(constraint: Constraint, columns: Columns) -> Verdicts:
     """Which recipes suit the diet the constraint names, or, where it says `lacks`, do not."""
     verdicts = _suits(str(constraint.value), columns)
-    return verdicts if constraint.op == "has" else _denied(verdicts)
+    return verdicts if constraint.op == "has" else denied(verdicts)
 
 
 def ingredients(constraint: Constraint, columns: Columns) -> Verdicts:
     """Which recipes are made without the food the constraint names, or, where it says `has`, with it."""
     verdicts = _lacks(str(constraint.value), columns)
-    return verdicts if constraint.op == "lacks" else _denied(verdicts)
+    return verdicts if constraint.op == "lacks" else denied(verdicts)
 
 
 def _suits(diet: str, columns: Columns) -> Verdicts:
@@ -59,8 +59,3 @@ def _settled(columns: Columns, yes: Mask, no: Mask | None = None) -> Verdicts:
         verdicts[no] = NO
     verdicts[yes] = YES
     return verdicts
-
-
-def _denied(verdicts: Verdicts) -> Verdicts:
-    """The contrary: what is not said stays so."""
-    return np.where(verdicts == UNSAID, UNSAID, 1 - verdicts).astype(np.int8)
