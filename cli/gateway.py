@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 TABLES = ("search", "variable", "registry", "mcp")
-FUNCTIONS = (*TABLES, "stats")
+PAGES = "pages"
+# The pages first: what is read at `/` is one, and the registry's card for those who ask for JSON.
+FUNCTIONS = (PAGES, *TABLES, "stats")
 SITES = "ask_site"
 MOUNT = "/sites/"
 RECORDED = ("search", "mcp", "stats")
@@ -100,8 +102,8 @@ def gateway(settings: Settings, only: Iterable[str] | None = None) -> Gateway:
     # Only where something asks models: settings that are wrong for that are no concern of the others.
     shared = engine(settings) if searching else site_engine(settings) if kinds else None
     parts = _Shared(Recorder(settings), shared, host_searched(settings, shared) if searching else None)
-    functions = {name: _create(name, settings, parts) for name in FUNCTIONS if name in wanted}
-    return Gateway(functions, {kind: _site(kind, settings, shared) for kind in kinds})
+    functions = {name: _create(name, settings, parts, kinds) for name in FUNCTIONS if name in wanted}
+    return Gateway(functions, {kind: _site(kind, settings, parts) for kind in kinds})
 
 
 def released(settings: Settings) -> Collection[str]:
@@ -138,17 +140,20 @@ def _check(wanted: set[str] | None) -> None:
         raise SettingsError(f"--only {','.join(sorted(unknown))}: expected some of {', '.join(names)}")
 
 
-def _create(name: str, settings: Settings, shared: _Shared) -> App[Any]:
+def _create(name: str, settings: Settings, shared: _Shared, kinds: Collection[str]) -> App[Any]:
     """One function; those not wanted are not imported."""
     given: dict[str, Any] = {"recorder": shared.recorder} if name in RECORDED else {}
+    if name == PAGES:
+        given["here"] = kinds
     if name in SEARCHING:
         given["searched"] = shared.searched
     app: App[Any] = import_module(f"functions.{name}.service").create(settings, **given)
     return app
 
 
-def _site(kind: str, settings: Settings, shared: Engine | None) -> App[Any]:
-    app: App[Any] = import_module(f"functions.{SITES}.service").create(replace(settings, site=kind), shared)
+def _site(kind: str, settings: Settings, shared: _Shared) -> App[Any]:
+    create = import_module(f"functions.{SITES}.service").create
+    app: App[Any] = create(replace(settings, site=kind), shared.engine, shared.recorder)
     return app
 
 

@@ -14,7 +14,9 @@ def add_parser(verbs: Any) -> None:
     verb.add_argument("--port", type=int, default=8080, help="0 picks a free one (default: 8080)")
     verb.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     verb.add_argument(
-        "--only", metavar="FUNCTION,…", help="some of the functions: search, variable, registry, mcp, stats, ask_site"
+        "--only",
+        metavar="FUNCTION,…",
+        help="some of the functions: pages, search, variable, registry, mcp, stats, ask_site",
     )
     verb.add_argument("--log", action="store_true", help="write one JSON line a request to standard error")
     verb.add_argument("--json", action="store_true", help='print {"ready": "<url>", "sites": {…}} instead')

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from building import build_demo_site, build_tiny
 from wire import ROOT, Service, function, serving
 
 from shared.models.choice import Models
@@ -42,18 +43,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"skipped in CI, which installs all it needs: {line}", red=True)
 
 
-TINY_LEAVES = Path(__file__).parent / "fixtures" / "tiny"
-
-
-def build_tiny(bucket: Path, leaves: Path = TINY_LEAVES) -> str:
-    """Build and publish a release of the leaves with the shipped command, and return the bucket's URL."""
-    from cli.main import main
-
-    url = bucket.as_uri()
-    assert main(["build", "tables", "--leaves", str(leaves), "--bucket", url, "--embedder", "embedded"]) == 0
-    return url
-
-
 @pytest.fixture(scope="session")
 def tiny_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a bucket with one release: 15 leaves of datacommons, worldbank and census. Read only."""
@@ -65,14 +54,6 @@ def gateway(tiny_bucket: str) -> Iterator[Service]:
     """Every function behind one port over the tiny bucket."""
     with serving(tiny_bucket) as service:
         yield service
-
-
-def build_demo_site(bucket: str, kind: str) -> None:
-    """Build and publish a release of one of the demo's collections with the shipped command."""
-    from cli.main import main
-
-    items = str(ROOT / "demo" / "items" / f"{kind}.jsonl")
-    assert main(["build", "items", "--site", kind, "--items", items, "--bucket", bucket, "--embedder", "embedded"]) == 0
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,12 @@ from shared.edge.mcp.site_toolbox import SiteToolbox
 from shared.edge.mcp.tool_route import tool_route
 from shared.edge.mcp.toolbox import Toolbox
 from shared.edge.route import Route, Routes
+from shared.edge.stats.recorder import Recorder
 from shared.errors import RequestError, SettingsError
 from shared.settings import Settings
 from shared.sites.health import health
 from shared.sites.kinds import KINDS
+from shared.sites.tuning import shown_properties
 from shared.version import VERSION
 
 if TYPE_CHECKING:
@@ -28,13 +30,16 @@ if TYPE_CHECKING:
     from shared.sites.site import Site
 
 
-def create(settings: Settings, shared: Engine | None = None) -> App[Site]:
-    """/ask, /who, /sites and POST /mcp of the site that SITE names; with the engine this process shares, or its own.
+def create(settings: Settings, shared: Engine | None = None, recorder: Recorder | None = None) -> App[Site]:
+    """/ask, /who, /sites and POST /mcp of the site that SITE names; with the engine and the recorder that this process
+    shares, or its own.
 
     Raises SettingsError where the settings alone are wrong; starts nothing.
     """
     kind = site_kind(settings)
+    shown_properties(settings)
     engine = shared or site_engine(settings)
+    counted = (recorder or Recorder(settings)).of_site(kind)
     hosted = host_site(settings, kind, engine)
 
     # What only a request needs is in memory since the release was opened: imported here, before the port opens, it
@@ -75,7 +80,7 @@ def create(settings: Settings, shared: Engine | None = None) -> App[Site]:
         return sites_reply(site, call.base_url)
 
     def toolboxes(site: Site) -> Sequence[Toolbox]:
-        return (SiteToolbox(site, answered, chooses=engine.models.describe()["judge"] == "openrouter"),)
+        return (SiteToolbox(site, answered, counted, chooses=engine.models.describe()["judge"] == "openrouter"),)
 
     routes: Routes[Site] = {
         "/ask": ask_routes(asked, answered, settings.ask_timeout_s),
@@ -88,6 +93,7 @@ def create(settings: Settings, shared: Engine | None = None) -> App[Site]:
         routes,
         describe=lambda site: {**health(site), "models": engine.models.describe()},
         settings=settings,
+        observers=[counted],
         counted="asks",
         policy=Policy.of_site(settings, f"ask-{kind}"),
         cors=site_cors(settings.cors_origins),

@@ -137,9 +137,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What was spent, by model, and every notice."""
+    """What was spent, by model, and every notice; beside that each call, for who counts and not for the wire."""
 
     usage: Mapping[str, Any] = field(default_factory=dict)
+    calls: Sequence[Mapping[str, Any]] = ()
     message_type: ClassVar[str] = "usage"
 
     @property

@@ -56,7 +56,7 @@ def _read(kind: Any, value: object, place: str) -> Any:
 
 def _scalar(kind: type, value: object, place: str) -> object:
     """A text or a number. A bool is no integer, and an integer may stand for a float."""
-    names = {str: "a text", int: "an integer", float: "a number"}
+    names = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
     exact = type(value) is kind or (kind is float and type(value) is int)
     return _expect(exact, place, names[kind], value)
 

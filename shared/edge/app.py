@@ -24,7 +24,7 @@ from shared.edge.call import Call, Query
 from shared.edge.client import client_of
 from shared.edge.cors import ANY_ORIGIN, REQUEST_ID, TRACEPARENT, Cors
 from shared.edge.counters import Counters
-from shared.edge.exchange import Exchange, Observer
+from shared.edge.exchange import Exchange, Observer, spent
 from shared.edge.limits import Gate, Policy
 from shared.edge.process import Hosted
 from shared.edge.reply import Reply, failure, render, request_id_of
@@ -236,7 +236,7 @@ class App(Generic[T]):
     def _streamed(self, exchange: Exchange, running: Running) -> None:
         """A stream is over: count it, and tell of it."""
         exchange.status = 200
-        exchange.streamed_out(running.outcome, running.used)
+        exchange.streamed_out(running.outcome, spent(running.used, running.calls))
         if running.began:
             self._counters.record(200, exchange.elapsed_s, exchange.outcome)
         self._tell(exchange)
@@ -274,6 +274,7 @@ class App(Generic[T]):
             client=exchange.client,
             path=found.parameters(),
             method=request.method,
+            sent_path=request.environ.get("PATH_INFO", "") or "/",
             raw=raw if route.raw_body else b"",
             paying=partial(self._paying, exchange),
         )

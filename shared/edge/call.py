@@ -63,7 +63,8 @@ class Call:
     """One request: `body` is the JSON object of a POST and empty otherwise; `base_url` ends in a slash.
 
     `headers` has lower-case names; `client` is the address by TRUST_PROXY; `path` holds the path's parameter,
-    decoded once; `raw` is the body of a `raw_body` route, within the limit. `with call.paying():` is the quota
+    decoded once, and `sent_path` is the whole path, with the slash at its end where it was sent with one;
+    `raw` is the body of a `raw_body` route, within the limit. `with call.paying():` is the quota
     and the lease of a paid route, for a handler that pays for some of its requests only.
     """
 
@@ -75,5 +76,6 @@ class Call:
     client: str = "-"
     path: Mapping[str, str] = field(default_factory=dict)
     method: str = "GET"
+    sent_path: str = "/"
     raw: bytes = b""
     paying: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -66,13 +66,13 @@ class Exchange:
         self.status, self.outcome = status, _outcome(status)
         if isinstance(body, Mapping):
             self.outcome = "no_match" if "eligibility" in body else self.outcome
-            self.usage, self.notices = _spent(body.get("usage")), body.get("notices", ())
+            self.usage, self.notices = spent(body.get("usage")), body.get("notices", ())
 
-    def streamed_out(self, outcome: str, usage: Mapping[str, Any]) -> None:
-        """Note what became of a stream, and what its `usage` says."""
+    def streamed_out(self, outcome: str, usage: Mapping[str, Any] | None) -> None:
+        """Note what became of a stream, and what it `spent`."""
         self.outcome = outcome
         if usage:
-            self.usage, self.notices = _spent(usage), usage.get("notices", ())
+            self.usage, self.notices = usage, usage.get("notices", ())
 
     def failed(self, error: AskbucketError) -> None:
         """Note an error that is on its way to the caller."""
@@ -90,9 +90,14 @@ def _outcome(status: int) -> str:
     return "answered" if status < 400 else "refused" if status < 500 else "failed"
 
 
-def _spent(usage: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A ledger's snapshot as tables name its sums; sites name three of them otherwise."""
-    if usage is None or "llm_calls" in usage:
+def spent(usage: Mapping[str, Any] | None, calls: Sequence[Mapping[str, Any]] = ()) -> Mapping[str, Any] | None:
+    """A ledger's snapshot as tables name its sums; sites name them otherwise, and their `calls` come beside."""
+    if not usage or "llm_calls" in usage:
         return usage
     named = {"llm_calls": "calls", "total_tokens": "total_tokens", "cost_usd": "cost"}
-    return {name: usage[theirs] for name, theirs in named.items() if theirs in usage}
+    by_model = {
+        each["model"]: {"calls": each["calls"], "tokens": each["total_tokens"], "cost_usd": each["cost"]}
+        for each in usage.get("models", ())
+    }
+    sums = {name: usage[theirs] for name, theirs in named.items() if theirs in usage}
+    return {**sums, "by_model": by_model, "call_events": list(calls), "notices": usage.get("notices", ())}

@@ -13,13 +13,13 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, cast
 
-from shared.contracts.events import Complete, End, Event, Failed
+from shared.contracts.events import Complete, End, Event, Failed, Used
 from shared.edge import log
 from shared.edge.disconnect import LOOK_S, has_left
 from shared.edge.sse import HEARTBEAT, Renderer
@@ -62,6 +62,7 @@ class Running:
         self._failed = Failed("The answer was not finished")
         self._left = False
         self.used: Mapping[str, Any] = {}
+        self.calls: Sequence[Mapping[str, Any]] = ()
         self.outcome = "left"
         self._kept = self._broken = False
         # What the request's stages are written down in.
@@ -145,6 +146,7 @@ class Running:
                 self._broken = True
             case "usage":
                 self.used = cast("Mapping[str, Any]", event.content)
+                self.calls = event.calls if isinstance(event, Used) else ()
             case Complete.message_type:
                 self.outcome = "failed" if self._broken else "answered" if self._kept else "no_match"
 

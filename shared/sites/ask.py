@@ -36,7 +36,7 @@ from shared.sites.said import code_of, failure_of, merged, noted
 from shared.sites.settled import ended, foreseen, settled, started
 from shared.sites.shown import Shown, shown
 from shared.sites.site import Site
-from shared.sites.usage import usage_of
+from shared.sites.usage import calls_of, usage_of
 from shared.work import work
 
 NO_QUERY = "No query provided."
@@ -105,7 +105,8 @@ class _Answering:
             self._failure = failure_of(error)
         if self._failure is not None:
             yield self._failure
-        yield Used(usage_of(self._means.ledger, merged(self._notices), self._request.query_id))
+        ledger = self._means.ledger
+        yield Used(usage_of(ledger, merged(self._notices), self._request.query_id), calls_of(ledger))
         yield Complete()
         yield End()
 

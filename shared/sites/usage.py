@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.contracts.notices import Notice
-from shared.models.ledger import Attempt, Ledger
+from shared.models.ledger import Attempt, Ledger, Searched
 
 COUNTED = ("prompt_tokens", "completion_tokens", "total_tokens", "reasoning_tokens", "cached_tokens")
 _PAID = "openrouter"
@@ -25,7 +25,32 @@ def usage_of(ledger: Ledger, notices: Sequence[Notice], query_id: str = "") -> d
     models = [{"model": model, **_spent(attempts)} for model, attempts in sorted(by_model.items())]
     rejected = sum(each.get("verdicts", 0) for each in notices if each["code"] == "verdicts_skipped")
     whole = _spent(ledger.attempts())
-    return {"query_id": query_id, **whole, "models": models, "rejected": rejected, "notices": list(notices)}
+    usage = {"query_id": query_id, **whole, "models": models, "rejected": rejected, "notices": list(notices)}
+    return {**usage, **_stores(ledger.searches())}
+
+
+def _stores(searches: Sequence[Searched]) -> dict[str, Any]:
+    """What searches cost the accounts of stores, where any does."""
+    by_store: dict[str, list[Searched]] = defaultdict(list)
+    for each in searches:
+        by_store[each.store].append(each)
+    return {"stores": [_store(name, them) for name, them in sorted(by_store.items())]} if by_store else {}
+
+
+def _store(name: str, searches: Sequence[Searched]) -> dict[str, Any]:
+    return {
+        "store": name,
+        "searches": len(searches),
+        "failed_searches": sum(each.outcome != "success" for each in searches),
+        "requests": sum(each.requests for each in searches),
+        "request_units": round(sum(each.units for each in searches), 2),
+        "latency_ms": round(sum(each.elapsed_ms for each in searches)),
+    }
+
+
+def calls_of(ledger: Ledger) -> list[dict[str, Any]]:
+    """Every attempt, and how long it took."""
+    return [{"model": each.event["model"], "elapsed_ms": each.event["elapsed_ms"]} for each in ledger.attempts()]
 
 
 def _spent(attempts: Sequence[Attempt]) -> dict[str, Any]:

@@ -154,7 +154,14 @@ def test_publisher_the_manifest_points_to_a_registry_that_answers(base: str, man
 def test_publisher_robots_name_the_manifest(gateway: Service) -> None:
     robots = gateway.get("/robots.txt")
     assert robots.headers["Content-Type"] == "text/plain; charset=utf-8"
-    assert f"Agentmap: {gateway.url}/.well-known/ard.json" in robots.content.decode().splitlines()
+    assert f"# Agentmap: {gateway.url}/.well-known/ard.json" in robots.content.decode().splitlines()
+
+
+def test_publisher_the_front_names_the_manifest_in_its_header_and_on_its_page(gateway: Service) -> None:
+    for accept in ("application/json", "text/html"):
+        front = gateway.get("/", {"Accept": accept})
+        assert front.headers["Link"] == '</.well-known/ard.json>; rel="ard"'
+    assert b'<link rel="ard" href=".well-known/ard.json"' in front.content
 
 
 def test_every_listed_entry_can_be_retrieved_by_its_urn_and_by_its_link(base: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.bucket.file import FileBucket
+from shared.contracts.stats import DayTally
+from shared.contracts.strict import read
 from shared.edge.exchange import Answered
+from shared.edge.stats import spread
 from shared.edge.stats.distinct import Distinct
 from shared.edge.stats.recorder import Recorder
 from shared.edge.stats.sums import Sums
@@ -28,6 +33,8 @@ from shared.models.account import key_spend_usd, model_ids
 from shared.settings import Settings
 
 DAY_S = 86_400
+# A tenth of a second, as the upper end of its bucket.
+TENTH = {"median": 0.1067, "p95": 0.1067}
 # 2026-10-09, at noon.
 NOON = 1_791_547_200.0
 
@@ -44,7 +51,8 @@ def answered(outcome: str = "answered", status: int = 200, client: str = "192.0.
     by_model = {
         name: {"calls": calls, "tokens": tokens, "cost_usd": usd} for name, (calls, tokens, usd) in usage.items()
     }
-    return Answered("/search", "POST", status, outcome, 0.1, client, {"by_model": by_model}, [])
+    events = [{"model": name, "elapsed_ms": 100} for name, (calls, *_) in usage.items() for _ in range(calls)]
+    return Answered("/search", "POST", status, outcome, 0.1, client, {"by_model": by_model, "call_events": events}, [])
 
 
 def settings_of(folder: Path, **more: Any) -> Settings:
@@ -75,11 +83,12 @@ def test_a_day_counts_what_came_of_its_searches_and_what_they_cost(tmp_path: Pat
     told = shown(settings)
     day = {
         "searches": 3, "with_results": 1, "no_match": 1, "failed": 1, "callers": 2, "calls": 4, "tokens": 155,
-        "cost_usd": 0.03,
+        "cost_usd": 0.03, "latency_seconds": TENTH, "sites": {},
     }  # fmt: skip
     models = {
-        "embedder": {"calls": 1, "tokens": 5, "cost_usd": 0.0}, "judge": {"calls": 3, "tokens": 150, "cost_usd": 0.03},
-    }  # fmt: skip
+        "embedder": {"calls": 1, "tokens": 5, "cost_usd": 0.0, "latency_seconds": TENTH},
+        "judge": {"calls": 3, "tokens": 150, "cost_usd": 0.03, "latency_seconds": TENTH},
+    }
     assert told["days"] == {"2026-10-09": {**day, "models": models}}
     assert (told["scope"], told["total"], told["models"], told["notices"]) == ("all", day, models, [])
 
@@ -88,6 +97,43 @@ def test_a_request_the_caller_got_wrong_is_no_search(tmp_path: Path):
     recorder = an_instance(settings_of(tmp_path))
     recorder(answered("refused", 400))
     recorder(answered("refused", 429))
+    assert recorder.tallies() == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "counted"),
+    [
+        ("answered", 200, "with_results"),
+        ("no_match", 200, "no_match"),
+        ("left", 200, "left"),
+        ("failed", 200, "failed"),
+        ("failed", 503, "failed"),
+    ],
+)
+def test_a_question_to_a_site_counts_there_with_what_came_of_it(
+    tmp_path: Path, outcome: str, status: int, counted: str
+):
+    settings = settings_of(tmp_path)
+    recorder = an_instance(settings)
+    recorder.of_site("movies")(replace(answered(outcome, status, ranker=(3, 30, 0.003)), route="/ask"))
+    recorder.flush()
+    day = shown(settings)["days"]["2026-10-09"]
+    none = {"with_results": 0, "no_match": 0, "failed": 0, "left": 0}
+    took = TENTH if counted in ("with_results", "no_match") else {"median": None, "p95": None}
+    assert day["sites"] == {"movies": {"asks": 1, **none, counted: 1, "latency_seconds": took}}
+    assert (day["searches"], day["callers"], day["calls"], day["models"]["ranker"]["calls"]) == (0, 1, 3, 3)
+
+
+def test_what_a_site_is_not_asked_does_not_count(tmp_path: Path):
+    recorder = an_instance(settings_of(tmp_path))
+    note = recorder.of_site("movies")
+    for route, method, status in [
+        ("/who", "GET", 200),
+        ("/mcp", "POST", 200),
+        ("/ask", "HEAD", 200),
+        ("/ask", "GET", 429),
+    ]:
+        note(replace(answered(status=status), route=route, method=method))
     assert recorder.tallies() == {}
 
 
@@ -335,6 +381,36 @@ def test_registers_that_are_none_are_refused(text: str):
         Distinct.unpacked(text)
 
 
+@given(st.lists(st.floats(0.001, 3_600), min_size=1, max_size=60))
+def test_a_quantile_of_added_spreads_is_within_a_tenth_of_the_true_one(seconds: list[float]):
+    one: spread.Spread = {}
+    other: spread.Spread = {}
+    for place, each in enumerate(seconds):
+        spread.note(one if place % 3 else other, each)
+    spread.merge(one, other)
+    told, ordered = spread.shown(one), sorted(seconds)
+    for name, share in (("median", 0.5), ("p95", 0.95)):
+        true = ordered[math.ceil(share * len(ordered)) - 1]
+        assert true * 0.999 <= told[name] + 0.0001 <= true * 1.101 + 0.0002
+
+
+def test_what_took_no_time_or_for_ever_is_counted_and_of_nothing_there_is_no_quantile():
+    counts: spread.Spread = {}
+    assert spread.shown(counts) == {"median": None, "p95": None}
+    for seconds in (-1.0, 0.0, 1e-9, 1e30):
+        spread.note(counts, seconds)
+    tally = DayTally(latency=counts)
+    assert read(DayTally, asdict(tally)) == tally
+
+
+def test_only_an_answered_search_counts_for_the_latency_of_its_day(tmp_path: Path):
+    settings = settings_of(tmp_path)
+    recorder = an_instance(settings)
+    recorder(answered("failed", 503))
+    recorder.flush()
+    assert shown(settings)["total"]["latency_seconds"] == {"median": None, "p95": None}
+
+
 def test_a_tally_survives_its_bytes_and_adding_up_has_no_order():
     chance = random.Random(7)
     tallies = []
@@ -342,7 +418,8 @@ def test_a_tally_survives_its_bytes_and_adding_up_has_no_order():
         tally = Tally()
         for _ in range(chance.randrange(9)):
             usage = {"by_model": {chance.choice("ab"): {"calls": 1, "tokens": 7, "cost_usd": chance.random()}}}
-            tally.count(chance.choice(["with_results", "no_match", "failed"]), usage)
+            tally.count(chance.choice(["with_results", "no_match", "failed"]), usage, chance.expovariate(1))
+            tally.count_ask(chance.choice(["movies", "trails"]), chance.choice(["no_match", "left"]), usage, 0.2)
             tally.callers.add(str(chance.randrange(20)), b"salt")
         tallies.append(tally)
     forth, back = Tally(), Tally()

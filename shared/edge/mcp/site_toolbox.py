@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from shared.edge.call import Call
+from shared.edge.exchange import Answered, Observer, spent
 from shared.edge.mcp.toolbox import BadArguments, Json, paying, text_block
-from shared.errors import QueryCancelled, RequestError
+from shared.edge.stats.recorder import ASKED
+from shared.errors import AskbucketError, QueryCancelled, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -25,11 +28,15 @@ _SLACK_S = 5.0
 
 
 class SiteToolbox:
-    """`ask` and `list_sites` of one open site, with the quota and the deadline of its /ask."""
+    """`ask` and `list_sites` of one open site, with the quota and the deadline of its /ask.
 
-    def __init__(self, site: Site, answer: Answer, *, chooses: bool) -> None:
+    `observer` is told of every call of `ask`: those are the questions among the calls.
+    """
+
+    def __init__(self, site: Site, answer: Answer, observer: Observer, *, chooses: bool) -> None:
         self._site = site
         self._answer = answer
+        self._observer = observer
         self._chooses = chooses
 
     async def listed(self, call: Call) -> Sequence[Json]:
@@ -47,8 +54,19 @@ class SiteToolbox:
             return _result(sites_reply(self._site, self._site.settings, chooses=self._chooses))
         if name != "ask":
             return None
-        async with paying(call):
-            return _result(await self._asked(arguments))
+        began = time.perf_counter()
+        try:
+            async with paying(call):
+                reply = await self._asked(arguments)
+        except AskbucketError as error:
+            self._tell(call, began, error.status, "failed" if error.status >= 500 else "refused", {})
+            raise
+        self._tell(call, began, 200, "answered" if reply["items"] else "no_match", reply.get("usage", {}))
+        return _result(reply)
+
+    def _tell(self, call: Call, began: float, status: int, outcome: str, usage: Json) -> None:
+        elapsed_s, notices = time.perf_counter() - began, usage.get("notices", ())
+        self._observer(Answered(ASKED, "POST", status, outcome, elapsed_s, call.client, spent(usage), notices))
 
     async def _asked(self, arguments: Mapping[str, Any]) -> Json:
         from anyio import move_on_after, to_thread

@@ -24,10 +24,12 @@ from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.bucket.base import Bucket
-    from shared.edge.exchange import Answered
+    from shared.edge.exchange import Answered, Observer
 
 log = logging.getLogger(__name__)
 
+# The route of a site that is a question, and what a tool's call counts as.
+ASKED = "/ask"
 # Addresses wait in memory for the day's salt; one that does not come must not fill it.
 _MOST_WAITING = 10_000
 _SALTS = "salts/"
@@ -53,13 +55,29 @@ class Recorder:
 
     def __call__(self, answered: Answered) -> None:
         """Count one answer. A request the caller got wrong (4xx) is no search, nor is a HEAD, which starts none."""
-        if 400 <= answered.status < 500 or answered.method == "HEAD":
+        if not _is_asked(answered):
             return
         found = "no_match" if answered.outcome == "no_match" else "with_results"
         outcome = "failed" if answered.status >= 500 else found
+        self._count(answered, lambda tally: tally.count(outcome, answered.usage, answered.elapsed_s))
+
+    def of_site(self, kind: str) -> Observer:
+        """Counts what one site is asked at ASKED; its other routes ask nothing."""
+
+        def note(answered: Answered) -> None:
+            if answered.route == ASKED and _is_asked(answered):
+                found = {"no_match": "no_match", "left": "left", "failed": "failed"}.get(
+                    answered.outcome, "with_results"
+                )
+                outcome = "failed" if answered.status >= 500 else found
+                self._count(answered, lambda tally: tally.count_ask(kind, outcome, answered.usage, answered.elapsed_s))
+
+        return note
+
+    def _count(self, answered: Answered, count: Callable[[Tally], None]) -> None:
         with self._lock:
             day = self._today()
-            day.tally.count(outcome, answered.usage)
+            count(day.tally)
             day.see(answered.client)
             day.changed = True
         self._flush_beside()
@@ -141,6 +159,10 @@ class Recorder:
             self._instance = os.urandom(8).hex()
             self._written_at = time.monotonic()
             atexit.register(_flush_last, weakref.ref(self))
+
+
+def _is_asked(answered: Answered) -> bool:
+    return not 400 <= answered.status < 500 and answered.method != "HEAD"
 
 
 class _Day:

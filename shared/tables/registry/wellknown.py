@@ -69,9 +69,13 @@ def card(settings: Settings, base_url: str) -> dict[str, Any]:
 
 
 def robots(settings: Settings, base_url: str) -> str:
-    """robots.txt: where the manifest is, and with ROBOTS_NOINDEX nothing else for crawlers."""
+    """robots.txt: where the manifest is, and with ROBOTS_NOINDEX nothing else for crawlers.
+
+    A comment names the manifest, which has a well-known path and a Link header at `/` besides: as a line of its own it
+    is a directive that validators of robots.txt do not know, and Lighthouse then calls every page's file broken.
+    """
     rules = [f"Allow: {MANIFEST}", "Disallow: /"] if settings.robots_noindex else ["Allow: /"]
-    return "\n".join(["User-agent: *", *rules, "", f"Agentmap: {base_url}{MANIFEST[1:]}", ""])
+    return "\n".join(["User-agent: *", *rules, "", f"# Agentmap: {base_url}{MANIFEST[1:]}", ""])
 
 
 def _sources(tables: Tables) -> Iterator[tuple[Catalog, Source]]:
