@@ -33,5 +33,22 @@ _PLACE_TYPES = {
 
 def levels_of(place_types: Iterable[str]) -> list[str]:
     """Level words of some place types, the widest first; a type nobody knows adds none."""
-    known = {_PLACE_TYPES[name] for name in place_types if name in _PLACE_TYPES}
+    return widest_first(_PLACE_TYPES[name] for name in place_types if name in _PLACE_TYPES)
+
+
+_GEO_ID_LEVELS = {2: "state", 5: "county", 7: "city", 11: "tract"}
+_PLACE_ID_LEVELS = {"country": "country", "zip": "zip", "nuts": "region"}
+
+
+def level_of_place(dcid: str) -> str | None:
+    """The level of one place by its Data Commons id: `country/IND`, `geoId/06037`; None where the id does not say."""
+    kind, _, code = dcid.partition("/")
+    if kind == "geoId":
+        return _GEO_ID_LEVELS.get(len(code))
+    return _PLACE_ID_LEVELS.get(kind)
+
+
+def widest_first(levels: Iterable[str]) -> list[str]:
+    """Level words, each once, the widest first."""
+    known = set(levels)
     return [level for level in LEVELS if level in known]

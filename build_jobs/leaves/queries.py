@@ -149,3 +149,46 @@ def for_treasury(dataset: str, series: str, *, exchange_rate: bool) -> list[str]
         currency = series.replace("-", " ")
         return distinct([f"{currency} exchange rate to the US dollar", f"How much is one US dollar in {currency}?"])
     return distinct([f"{dataset}: {series}", series])
+
+
+def inside(title: str) -> str:
+    """A title as it reads within a sentence: its first letter small, unless it begins with an acronym."""
+    return title[:1].lower() + title[1:] if title[1:2].islower() or title[1:2] == " " else title
+
+
+def for_un_sdg(title: str) -> list[str]:
+    """The series as titled, without its unit and its splits in brackets, by country."""
+    plain = _PARENTHESES.sub("", title)
+    return distinct([title, plain, f"{plain} by country", f"Which countries have the highest {inside(plain)}?"])
+
+
+def for_population(measure: str, one: str, many: str) -> list[str]:
+    """How a whole population is asked about one of its measures: the first, the last, in order, above a value."""
+    said = inside(measure)
+    return distinct(
+        [
+            measure,
+            f"Which {one} has the highest {said}?",
+            f"which {many} have the lowest {said}",
+            f"rank {many} by {said}",
+            f"how many {many} have {said} above",
+        ]
+    )
+
+
+def for_one(measure: str, whose: str) -> list[str]:
+    """How one member of a kind is asked about: `whose` is `a nonprofit`, or a placeholder such as `{school}`."""
+    said = inside(measure)
+    return distinct([measure, f"What is the {said} of {whose}?", f"{said} of {whose}"])
+
+
+def for_area(measure: str, areas: str) -> list[str]:
+    """A measure of small areas, one of them or all."""
+    said = inside(measure)
+    return distinct([measure, f"{said} by {areas}", f"Where is {said} highest?"])
+
+
+def for_dataset(title: str, where: str) -> list[str]:
+    """A whole dataset, as it is looked for by what is in it and by where it lies."""
+    said = inside(title)
+    return distinct([title, f"What data is there on {said}?", f"{said} dataset", f"{said} in {where}"])

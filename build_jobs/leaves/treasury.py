@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from build_jobs.leaves.family import Family, access_document
+from build_jobs.leaves.family import Family, access_document, one_each
 from build_jobs.leaves.leaf import Draft, fitted, slug
 from build_jobs.leaves.queries import for_treasury
-from build_jobs.leaves.rows import Row, RowError, identity
+from build_jobs.leaves.rows import NoMeasure, Row, RowError, identity
+from build_jobs.leaves.shapes import Finder, Record, Shape, at, required, text_at
 from build_jobs.text import clean, clean_list
 
 _STEM_LENGTH = 60
@@ -81,6 +82,7 @@ def draft(row: Row) -> Draft:
         "code": code,
         "path": path,
         **pinned,
+        "coverage": {"levels": ["country"], "dates": row["dates"]} if isinstance(row.get("dates"), dict) else None,
         "representativeQueries": clean_list(row.get("queries") or [])
         or for_treasury(dataset, label or series, exchange_rate=exchange_rate),
     }
@@ -92,4 +94,89 @@ def draft(row: Row) -> Draft:
     return Draft(code, stem, front_matter, body)
 
 
-FAMILY = Family("treasury", _ACCESS, _ABOUT, draft)
+# What FiscalData serves of its datasets
+
+_NUMBERS = ("CURRENCY", "NUMBER", "PERCENTAGE", "RATE", "SMALL_FRACTION")
+_NO_VALUE = re.compile(r"^(record_|src_line_nbr|.*_nbr$)")
+_RATES = ("Treasury Reporting Rates of Exchange", "v1/accounting/od/rates_of_exchange")
+_INTEREST = ("Average Interest Rates on U.S. Treasury Securities", "v2/accounting/od/avg_interest_rates")
+
+
+def _columns(document: Any) -> list[Any] | None:
+    """The columns of the metadata's datasets: dataset, then API, then field."""
+    datasets = document if isinstance(document, list) else [document]
+    if not any(isinstance(at(dataset, "apis"), list) for dataset in datasets):
+        return None
+    return [
+        {"dataset": text_at(dataset, "title"), **_api(api), **each}
+        for dataset in datasets
+        for api in at(dataset, "apis") or []
+        for each in at(api, "fields") or []
+        if isinstance(each, dict)
+    ]
+
+
+def _api(api: Any) -> Record:
+    """What a column inherits of its API; some releases of the metadata spell the names with their type."""
+    keys = {"endpoint": ("endpoint", "endpoint_txt"), "table": ("table_name", "table_nm", "title"),
+            "first": ("earliest_date",), "last": ("latest_date",)}  # fmt: skip
+    found = {key: next(filter(None, (text_at(api, name) for name in names)), "") for key, names in keys.items()}
+    return {key: value for key, value in found.items() if value}
+
+
+def _column(record: Record) -> Row:
+    name, path = required(record, "column_name"), required(record, "endpoint").strip("/")
+    if not text_at(record, "data_type").upper().startswith(_NUMBERS) or _NO_VALUE.match(name):
+        raise NoMeasure("a column of dates, texts or line numbers")
+    if path.rsplit("/", 1)[-1] in _STACKED:
+        raise NoMeasure("a column that stacks series; the dataset's own rows name them")
+    table = text_at(record, "table") or required(record, "dataset")
+    dates = {key: text_at(record, key) for key in ("first", "last")}
+    return {
+        "id": f"{path}|{name}",
+        "title": f"{table}: {text_at(record, 'pretty_name') or name.replace('_', ' ')}",
+        "description": text_at(record, "definition"),
+        "dates": dates if all(dates.values()) else None,
+    }
+
+
+def _stacked(dimension: str) -> Finder:
+    """The rows of a dataset's own reply, where they have this column."""
+
+    def find(document: Any) -> list[Any] | None:
+        records = at(document, "data")
+        is_reply = isinstance(records, list) and isinstance(at(document, "meta"), dict)
+        return records if is_reply and any(dimension in each for each in records if isinstance(each, dict)) else None
+
+    return find
+
+
+def _exchange_rate(record: Record) -> Row:
+    (title, path), currency = _RATES, required(record, "country_currency_desc")
+    text = f"Reporting rate of exchange: {currency} for one US dollar, at the end of a quarter."
+    return {"id": f"{path}|{currency}", "title": f"{title}: {currency}", "description": text}
+
+
+def _interest_rate(record: Record) -> Row:
+    (title, path), security = _INTEREST, required(record, "security_desc")
+    text = f"Average interest rate on {security}, by month, in percent."
+    return {"id": f"{path}|{security}", "title": f"{title}: {security}", "description": text}
+
+
+_SHAPES = (
+    Shape("FiscalData's metadata", ("endpoint", "column_name", "data_type"), _column, _columns),
+    Shape(
+        "FiscalData's `rates_of_exchange`",
+        ("country_currency_desc", "exchange_rate"),
+        _exchange_rate,
+        _stacked("country_currency_desc"),
+    ),
+    Shape(
+        "FiscalData's `avg_interest_rates`",
+        ("security_desc", "avg_interest_rate_amt"),
+        _interest_rate,
+        _stacked("security_desc"),
+    ),
+)
+
+FAMILY = Family("treasury", _ACCESS, _ABOUT, draft, _SHAPES, one_each)

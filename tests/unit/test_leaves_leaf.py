@@ -76,6 +76,14 @@ def test_what_is_written_reads_back_the_same(matter: dict[str, Any], body: str) 
     assert read.body.strip() == body.strip()
 
 
+@given(st.dictionaries(words, values, min_size=1, max_size=6))
+def test_a_leaf_has_the_same_bytes_whether_or_not_yaml_was_built_with_libyaml(matter: dict[str, Any]) -> None:
+    with_libyaml = document(matter, "body")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delattr("yaml.CSafeDumper", raising=False)
+        assert document(matter, "body") == with_libyaml
+
+
 def test_values_that_look_like_other_things_stay_text() -> None:
     matter = {
         "a": "no",

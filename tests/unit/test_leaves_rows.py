@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from build_jobs.leaves.generate import write_leaves
-from build_jobs.leaves.rows import BadRow, read_rows
+from build_jobs.leaves.reading import Reading, read
+from build_jobs.leaves.rows import BadRow, Located
 from shared.errors import BuildError, UnknownName
 
 ROW: dict[str, Any] = {
@@ -21,6 +22,12 @@ ROW: dict[str, Any] = {
     "description": "Total area.",
     "source": "worldbank",
 }
+
+
+def read_rows(source: str) -> list[tuple[int, Any]]:
+    """Each row, or what is wrong with it, with its line."""
+    found = read([source], (), Reading())
+    return [(each.line, each.row if isinstance(each, Located) else each) for each in found]
 
 
 def lines(*rows: dict[str, Any]) -> bytes:
@@ -32,7 +39,7 @@ def lines(*rows: dict[str, Any]) -> bytes:
 )
 def test_rows_are_read_from_plain_and_compressed_files(tmp_path: Path, name: str, pack: Any) -> None:
     (tmp_path / name).write_bytes(pack(lines(ROW)))
-    assert list(read_rows(str(tmp_path / name))) == [(1, ROW)]
+    assert (read_rows(str(tmp_path / name))) == [(1, ROW)]
 
 
 def test_rows_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +50,7 @@ def test_rows_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_line_that_is_no_row_is_named_by_its_number_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"\n{broken\n[1]\n\xff\xfe\n" + b"[" * 100_000 + b"\n" + lines(ROW))
-    assert list(read_rows(str(path))) == [
+    assert (read_rows(str(path))) == [
         (2, BadRow(2, "not JSON")),
         (3, BadRow(3, "not a JSON object")),
         (4, BadRow(4, "not UTF-8")),
@@ -54,11 +61,11 @@ def test_a_line_that_is_no_row_is_named_by_its_number_and_the_rest_is_read(tmp_p
 
 def test_a_file_that_is_not_there_or_not_compressed_is_named(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"none\.jsonl"):
-        list(read_rows(str(tmp_path / "none.jsonl")))
+        (read_rows(str(tmp_path / "none.jsonl")))
     for name in ("rows.jsonl.xz", "rows.jsonl.gz"):
         (tmp_path / name).write_bytes(b"plain text")
         with pytest.raises(BuildError, match="not a readable"):
-            list(read_rows(str(tmp_path / name)))
+            (read_rows(str(tmp_path / name)))
 
 
 def test_rows_of_other_directories_are_skipped_and_counted_bad_rows_reported(tmp_path: Path) -> None:
@@ -90,5 +97,5 @@ def test_no_usable_row_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
 
 
 def test_an_unknown_family_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="census, datacommons, sec-edgar, treasury, worldbank"):
+    with pytest.raises(UnknownName, match="census, census-acs-bq, college-scorecard, datacommons"):
         write_leaves("nasa", "-", tmp_path)
