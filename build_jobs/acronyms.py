@@ -31,6 +31,9 @@ WELL_KNOWN: Pairs = {
 }
 
 _SPELT_OUT = re.compile(r"((?:[\w'-]+[ -]){2,8})\(([A-Z]{3,6})\)")
+_IN_BRACKETS = re.compile(r"\([A-Z]{3,6}\)")
+_ACRONYM = re.compile(r"\b[A-Z]{3,6}\b")
+_ANY_WORD = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Za-z]+")
 _SMALL = frozenset("a an and at by for from in of on or the to with".split())
 # A catalog's own pair must be spelt out in this many of its texts, and most of the time like this.
@@ -42,6 +45,8 @@ def learn(texts: Iterable[str]) -> Pairs:
     """The well-known pairs, and those that these texts spell out and agree on."""
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
+        if not _IN_BRACKETS.search(text):
+            continue  # the longer pattern tries every word of a text: 3.5 s of 10,885 leaves against 0.05
         for before, acronym in set(_SPELT_OUT.findall(text)):
             if name := _named_by(_WORD.findall(before.lower()), acronym.lower()):
                 seen[acronym][name] += 1
@@ -75,10 +80,18 @@ class Aliases:
         self._by_name = {name: acronym for acronym, name in pairs.items()}
         names = sorted(map(re.escape, self._by_name), key=len, reverse=True)
         self._names = re.compile(rf"\b(?:{'|'.join(names)})(?=(?:e?s)?\b)", re.IGNORECASE)
-        self._acronyms = re.compile(rf"\b(?:{'|'.join(sorted(pairs))})\b")
+        self._by_first_word: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._by_name:
+            self._by_first_word[name.partition(" ")[0]].append(name)
 
     def of(self, text: str) -> str:
         """Acronyms of the full names in a text, and full names of its acronyms, where it has only one of the two."""
-        acronyms = set(self._acronyms.findall(text))
-        named = {self._by_name[found.lower()] for found in self._names.findall(text)}
+        acronyms = {found for found in _ACRONYM.findall(text) if found in self._pairs}
+        named = {self._by_name[found.lower()] for found in self._names.findall(text)} if self._may_name(text) else set()
         return " ".join([*sorted(named - acronyms), *(self._pairs[each] for each in sorted(acronyms - named))])
+
+    def _may_name(self, text: str) -> bool:
+        """Whether a text may hold a name: the long pattern, tried on all of 118,703 leaves, takes 12 s."""
+        folded = text.casefold()
+        first_words = self._by_first_word.keys() & set(_ANY_WORD.findall(folded))
+        return any(name in folded for word in first_words for name in self._by_first_word[word])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from build_jobs.frontmatter import Document, read_file
+from build_jobs.known import KnownDocuments
 from build_jobs.progress import Progress, Told, silent
 from build_jobs.text import clean, clean_list
 from shared.contracts.leaf import Leaf, Source, code_of, family_of
@@ -86,8 +89,10 @@ class _Directory:
     inside: str
 
 
-def collect(roots: Sequence[Path], told: Told = silent) -> Collected:
+def collect(roots: Sequence[Path], told: Told = silent, known: KnownDocuments | None = None) -> Collected:
     """Read every leaf under the roots; each root is the parent of `sources/` or of `corpora/`.
+
+    `known` is what the current release was told by files that may not have changed: they need not be parsed again.
 
     Nothing an author wrote can stop a build, except what would make a wrong index: no leaf at all, no known
     publisher at all, or one URN for two files. Those raise BuildError.
@@ -98,7 +103,7 @@ def collect(roots: Sequence[Path], told: Told = silent) -> Collected:
     files: dict[str, File] = {}
     for directory in _directories(roots):
         source = sources[directory.name] = _source(directory, report, files)
-        for leaf in _leaves(directory, source, report, files):
+        for leaf in _leaves(directory, source, report, files, known):
             leaves.append(leaf)
             told(Progress("collect", len(leaves), 0))
     used = {leaf.source for leaf in leaves}
@@ -188,20 +193,40 @@ def _segment(text: str) -> str:
     return _ILLEGAL.sub("-", text).strip("-") or "unknown"
 
 
-def _leaves(directory: _Directory, source: Source, report: CollectReport, files: dict[str, File]) -> Iterator[Leaf]:
-    for path in sorted(directory.path.rglob("*.md")):
-        if path.name in _RESERVED or not path.is_file():
+def _leaves(
+    directory: _Directory, source: Source, report: CollectReport, files: dict[str, File], known: KnownDocuments | None
+) -> Iterator[Leaf]:
+    for below in _below(directory.path):
+        path, inside = directory.path / below, f"{directory.inside}/{below}"
+        if path.name in _RESERVED:
             continue
-        inside = f"{directory.inside}/{path.relative_to(directory.path).as_posix()}"
         if _leads_outside(path, directory):
             report.unreadable[inside] = "a link to a file outside of its source directory: left out"
             continue
-        document = read_file(path)
+        document = read_file(path, partial(known.document, inside)) if known else read_file(path)
         leaf = _leaf(inside, path.stem, document, source, report)
         if leaf:
             files[inside] = File(path, document.digest)
             report.indexed[source.directory] += 1
             yield leaf
+
+
+def _below(folder: Path) -> list[str]:
+    """Every document below a folder, sorted by its parts, as a path relative to it.
+
+    Of 118,703 files `rglob` and what has to be asked of each path took 14 s, and this 1.
+    """
+    found: list[str] = []
+    waiting = [""]
+    while waiting:
+        inside = waiting.pop()
+        with os.scandir(folder / inside) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(f"{inside}{entry.name}/")
+                elif entry.name.endswith(".md") and entry.is_file():
+                    found.append(f"{inside}{entry.name}")
+    return sorted(found, key=lambda path: path.split("/"))
 
 
 def _leads_outside(path: Path, directory: _Directory) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
 import secrets
 import zipfile
@@ -15,6 +16,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +63,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, dimension: int) -> None:
         self._folder = folder
-        self._dimension = dimension
+        self.dimension = dimension
         self._read: list[Path] = []
 
     def load(self) -> dict[str, Float16]:
@@ -76,22 +78,20 @@ class Checkpoints:
 
     def _batch(self, path: Path) -> dict[str, Float16]:
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-                names, vectors = saved["signatures"], saved["vectors"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            data = path.read_bytes()
+        except OSError:
+            data = b""
+        found = unpacked(data, self.dimension)
+        if found is None:
             path.unlink(missing_ok=True)
-            return {}
-        if vectors.shape != (len(names), self._dimension) or vectors.dtype != np.float16:
-            return {}
-        return dict(zip(names.tolist(), vectors, strict=True))
+        return found or {}
 
     def save(self, signatures: Sequence[str], vectors: Float16) -> None:
         """Keep one batch."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f"{signature(''.join(signatures), str(self._dimension))}.npz"
+        path = self._folder / f"{batch_name(signatures, self.dimension)}.npz"
         part = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
-        with part.open("wb") as file:
-            np.savez(file, signatures=np.array(signatures), vectors=vectors)
+        part.write_bytes(packed(signatures, vectors))
         part.replace(path)
         self._read.append(path)
 
@@ -102,12 +102,46 @@ class Checkpoints:
         self._read.clear()
 
 
+def batch_name(signatures: Sequence[str], dimension: int) -> str:
+    """What a batch of these vectors is called."""
+    return signature("".join(signatures), str(dimension))
+
+
+def packed(signatures: Sequence[str], vectors: Float16) -> bytes:
+    """A batch as the bytes of a file."""
+    file = io.BytesIO()
+    np.savez(file, signatures=np.array(signatures), vectors=vectors)
+    return file.getvalue()
+
+
+def unpacked(data: bytes, dimension: int) -> dict[str, Float16] | None:
+    """The vectors of a batch by signature: none of another dimension; None where the bytes are no batch."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as saved:
+            names, vectors = saved["signatures"], saved["vectors"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    if vectors.shape != (len(names), dimension) or vectors.dtype != np.float16:
+        return {}
+    return dict(zip(names.tolist(), vectors, strict=True))
+
+
+class Kept(Protocol):
+    """Where batches are kept until their vectors are in a release."""
+
+    def load(self) -> dict[str, Float16]:
+        """Every vector by its signature."""
+
+    def save(self, signatures: Sequence[str], vectors: Float16) -> None:
+        """Keep one batch."""
+
+
 async def embed_leaves(
     leaves: Sequence[Leaf],
     embedder: Embedder,
     *,
     known: Known,
-    checkpoints: Checkpoints,
+    checkpoints: Kept,
     ledger: Ledger,
     told: Told = silent,
 ) -> Embedded:
@@ -134,7 +168,7 @@ async def embed_texts(
     embedder: Embedder,
     *,
     known: Known,
-    checkpoints: Checkpoints,
+    checkpoints: Kept,
     ledger: Ledger,
     told: Told = silent,
     batch: int = BATCH,

@@ -8,6 +8,7 @@ import datetime
 import hashlib
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,18 +62,19 @@ class _UnreadableError(Exception):
     """Why front matter cannot be used; never leaves this module."""
 
 
-def read_file(path: Path) -> Document:
+def read_file(path: Path, known: Callable[[str], Document | None] = lambda _: None) -> Document:
     """Front matter and body of a file; never raises, `unreadable` says what was wrong. Reads at most 1 MB.
 
-    A file without an opening delimiter is readable and has no front matter.
+    A file without an opening delimiter is readable and has no front matter. `known` is asked with the digest of the
+    file's bytes for what was read of the same ones before.
     """
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         return Document({}, "", unreadable=f"cannot be read: {error.strerror}")
-    whole = len(data) <= MOST_BYTES
-    return replace(read_document(data), digest=hashlib.sha256(data).hexdigest() if whole else "")
+    digest = hashlib.sha256(data).hexdigest() if len(data) <= MOST_BYTES else ""
+    return (known(digest) if digest else None) or replace(read_document(data), digest=digest)
 
 
 def read_document(data: bytes) -> Document:
@@ -90,15 +92,15 @@ def read_document(data: bytes) -> Document:
 
 def _unread(text: str, reason: str) -> Document:
     body = _split(text)[1]
-    return Document({}, body, _heading(body), reason)
+    return Document({}, body, heading_of(body), reason)
 
 
 def _read(text: str) -> Document:
     head, body = _split(text)
     try:
-        return Document(_mapping(head), body, _heading(body))
+        return Document(_mapping(head), body, heading_of(body))
     except _UnreadableError as error:
-        return Document({}, body, _heading(body), str(error))
+        return Document({}, body, heading_of(body), str(error))
 
 
 def _split(text: str) -> tuple[str | None, str]:
@@ -115,7 +117,8 @@ def _split(text: str) -> tuple[str | None, str]:
     return None, "\n".join(lines[1:])
 
 
-def _heading(body: str) -> str:
+def heading_of(body: str) -> str:
+    """The first heading of a body that names anything; empty where none does."""
     found = (" ".join(match[1].split()) for match in _HEADING.finditer(body))
     return next((heading for heading in found if heading.casefold() not in _CONVENTIONAL), "")
 

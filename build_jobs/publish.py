@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -55,8 +55,18 @@ def naming(bucket: Bucket, done: str) -> Iterator[None]:
         ) from error
 
 
-def publish(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path], *, force: bool = False) -> tuple[str, bool]:
+def publish(
+    bucket: Bucket,
+    manifest: Manifest,
+    files: Mapping[str, Path],
+    *,
+    force: bool = False,
+    before_switch: Callable[[str], None] | None = None,
+) -> tuple[str, bool]:
     """Send the release and switch to it. Returns the id that is current now, and whether it is this one.
+
+    `before_switch` is called with the release's id when it is complete and nobody points to it yet; what it raises
+    leaves the pointer alone.
 
     Two runs of one build may end at the same time. The one that comes second finds its own inputs published and
     leaves the pointer alone. Raises PreconditionFailed where another build won.
@@ -65,6 +75,8 @@ def publish(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path], *, fo
     try:
         if not force and (twin := _twin(bucket, manifest)):
             return twin, False
+        if before_switch:
+            before_switch(release_id)
         writer.switch(bucket, manifest.catalog, release_id)
     except PreconditionFailed:
         if twin := _twin(bucket, manifest):

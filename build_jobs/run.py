@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
 
-from build_jobs.collect import Collected, CollectReport, collect
-from build_jobs.embed import Checkpoints, Embedded, Float16, Known, check_sample, embed_leaves, signatures_of
+from anyio import to_thread
+
+from build_jobs.beside import check_beside
+from build_jobs.build_report import BuildReport
+from build_jobs.collect import Collected, collect
+from build_jobs.embed import (
+    BATCH,
+    Checkpoints,
+    Embedded,
+    Float16,
+    Known,
+    check_sample,
+    embed_leaves,
+    embed_texts,
+    signatures_of,
+)
+from build_jobs.gate import Gate, Limits
 from build_jobs.index import families_of, write_index
+from build_jobs.inputs import builder, counts_of, inputs_digest
+from build_jobs.known import KnownDocuments, known_vectors
+from build_jobs.plan import Plan, Priced, owners, tasks_of
 from build_jobs.progress import Progress, Told, silent
-from build_jobs.publish import current_manifest, publish
-from build_jobs.verify import sample_rows, verify, verify_documents
-from build_jobs.workplace import Clock, program, staging, workplace
+from build_jobs.publish import check_writable, publish
+from build_jobs.rate import Paced, Shard
+from build_jobs.samples import Asked, Suite, TableQuestion
+from build_jobs.shards import SharedVectors
+from build_jobs.standing import Current, compare, current, figures, write_status
+from build_jobs.table_samples import BuildModels, ask_tables, judge_of, leaves_of, opened
+from build_jobs.verify import SAMPLE, sample_rows, verify, verify_documents
+from build_jobs.workplace import Clock, no_search_for_cycles, staging, workplace
 from shared.bucket.base import open_bucket
 from shared.contracts.release import FORMAT_VERSION, Manifest, NullBank
 from shared.contracts.release import Embedder as EmbedderSpec
-from shared.errors import AskbucketError, BuildError, UnknownName
+from shared.errors import AskbucketError, BuildError, ReleaseError, UnknownName
 from shared.index.records import Records
 from shared.index.scan import Vectors
 from shared.models.choice import Models
@@ -27,53 +47,13 @@ from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
 from shared.release import reader
+from shared.release.cache import cache_failures
 from shared.settings import Settings
-
-INDEX_VERSION = 3
-"""Raised whenever the same leaves would give other files: a rebuild is then not skipped."""
+from shared.tables.catalogs import SEARCH_ROLES
+from shared.words import counted
 
 # Two float16 roundings of one vector differ by less than 1e-5; a vector of another text is rarely above 0.95.
 _LEAST_SAMPLE_COSINE = 0.98
-
-Status = Literal["published", "unchanged", "planned"]
-
-
-@dataclass(slots=True)
-class BuildReport:
-    """What a build did, or with `dry_run` would do. `release` is the one that is current afterwards."""
-
-    status: Status
-    catalog: str
-    release: str | None
-    embedder: EmbedderSpec
-    inputs_digest: str
-    rows: int
-    reused: int = 0
-    resumed: int = 0
-    embedded: int = 0
-    cost_usd: float = 0.0
-    seconds: float = 0.0
-    stage_seconds: dict[str, float] = field(default_factory=dict)
-    null_bank: NullBank | None = None
-    collected: CollectReport = field(default_factory=CollectReport)
-    notes: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "status": self.status,
-            "catalog": self.catalog,
-            "release": self.release,
-            "embedder": asdict(self.embedder),
-            "inputsDigest": self.inputs_digest,
-            "rows": self.rows,
-            "vectors": {"reused": self.reused, "resumed": self.resumed, "embedded": self.embedded},
-            "costUsd": self.cost_usd,
-            "seconds": round(self.seconds, 2),
-            "stageSeconds": {name: round(seconds, 2) for name, seconds in self.stage_seconds.items()},
-            "nullBank": asdict(self.null_bank) if self.null_bank else None,
-            "notes": self.notes,
-            **self.collected.as_json(),
-        }
 
 
 def open_build_embedder(name: str | None, settings: Settings, models: Models) -> Embedder:
@@ -98,20 +78,36 @@ async def build_tables(
     embedder: Embedder,
     catalog: str = "built-in",
     extends: Sequence[str] = (),
+    suites: Sequence[Suite[TableQuestion]] = (),
+    shard: Shard | None = None,
+    merge: bool = True,
     dry_run: bool = False,
     force: bool = False,
     told: Told = silent,
 ) -> BuildReport:
-    """Build the leaves under some roots into a release of `catalog` and make it current.
+    """Build the leaves under some roots into a release of `catalog` and make it current, if the gate lets it pass.
 
     Does nothing where the current release was made of the same inputs, unless `force`. `dry_run` reads and counts,
     and writes nothing. What was embedded before a build was killed is kept below CACHE_DIR and used again.
-    Raises BuildError where the leaves, the model's vectors or the written files are not fit to be served.
+
+    With a `shard` of several, only its part is embedded and kept in the bucket; the task that finds every part done
+    goes on to the release, unless `merge` is false. The same call without a shard is the merge as well.
+    Raises BuildError where the leaves, the model's vectors or the written files are not fit to be served, and where
+    the release falls behind the current one by more than the settings allow, unless `force`.
     """
     build = _Build(
-        leaves, bucket_url, settings=settings, embedder=embedder, catalog=catalog, extends=extends, told=told
+        leaves,
+        bucket_url,
+        settings=settings,
+        embedder=embedder,
+        catalog=catalog,
+        extends=extends,
+        suites=suites,
+        shard=shard or Shard(),
+        gate=Gate(Limits.of(settings), force=force or dry_run),
+        told=told,
     )
-    return await build.run(dry_run=dry_run, force=force)
+    return await build.run(merge=merge, dry_run=dry_run, force=force)
 
 
 class _Build:
@@ -126,37 +122,94 @@ class _Build:
         embedder: Embedder,
         catalog: str,
         extends: Sequence[str],
+        suites: Sequence[Suite[TableQuestion]],
+        shard: Shard,
+        gate: Gate,
         told: Told,
     ) -> None:
         self._roots = roots
+        self._settings = settings
         self._bucket = open_bucket(bucket_url, settings)
         self._cache_dir = Path(settings.cache_dir)
-        self._embedder = embedder
+        self._rate = settings.embedding_calls_per_minute if embedder.provider == "openrouter" else 0.0
+        self._embedder: Embedder = Paced(embedder, self._rate, shard)
         self._spec = EmbedderSpec(provider=embedder.provider, model=embedder.model, dimension=embedder.dimension)
         self._catalog = catalog
         self._extends = sorted(set(extends))
+        self._suites = suites
+        self._shard = shard
+        self._gate = gate
         self._told = told
         self._ledger = Ledger()
         self._clock = Clock()
 
-    async def run(self, *, dry_run: bool, force: bool) -> BuildReport:
+    async def run(self, *, merge: bool, dry_run: bool, force: bool) -> BuildReport:
         manifests.pointer_key(self._catalog)  # refuses a catalog name before the work, not after it
-        with self._clock.stage("collect"):
-            collected = collect(self._roots, self._told)
-            digest = inputs_digest(collected, self._spec, self._extends)
+        before = current(self._bucket, self._catalog, "tables")
+        with self._clock.stage("collect"), no_search_for_cycles():
+            collected = collect(self._roots, self._told, self._known_documents(before))
+            digest = inputs_digest(collected, self._spec, self._extends, self._suites)
         self._told(Progress("collect", len(collected.leaves), len(collected.leaves)))
-        current = current_manifest(self._bucket, self._catalog)
-        report = self._report(collected, digest, current[0] if current else None)
-        if current and current[1].inputs_digest == digest and current[1].embedder == self._spec and not force:
-            report.status = "unchanged"
-            report.reused = report.rows
-        elif dry_run:
-            self._plan(collected, report)
+        report = self._report(collected, digest, before.id if before else None)
+        if before and before.is_made_of(digest, self._spec) and not force:
+            self._leave(report)
         else:
-            await self._publish(collected, digest, report, force)
-        report.cost_usd = self._ledger.snapshot()["cost_usd"]
+            self._gate.compare_sources(before.sources if before else None, counts_of(collected.leaves))
+            if self._extends:
+                self._check_beside(collected)
+            if dry_run:
+                self._plan(collected, report)
+            elif self._shard.of == 1 or await self._is_to_merge(collected, report, merge=merge):
+                await self._publish(collected, before, report, force)
+        report.cost_usd = round(self._ledger.snapshot()["cost_usd"] + report.asked.cost_usd, 6)
         report.seconds, report.stage_seconds = self._clock.total, dict(self._clock.stages)
         return report
+
+    def _check_beside(self, collected: Collected) -> None:
+        with cache_failures():
+            check_beside(
+                self._gate,
+                self._bucket,
+                collected,
+                embedder=self._spec,
+                extends=self._extends,
+                cache_dir=self._cache_dir,
+            )
+
+    def _known_documents(self, before: Current | None) -> KnownDocuments | None:
+        """What the current release was told by its files; None where another version of this program read them."""
+        if before is None or before.manifest.builder != builder():
+            return None
+        try:
+            release = reader.fetch(
+                self._bucket, self._catalog, ["records", "documents"], self._cache_dir, release_id=before.id
+            )
+        except AskbucketError:
+            return None  # the files are read anew; whether vectors can be reused is asked, and told, later
+        try:
+            return KnownDocuments(release.paths["records"], release.paths["documents"], release.manifest.rows)
+        except ReleaseError:
+            return None
+        finally:
+            release.close()
+
+    def _leave(self, report: BuildReport) -> None:
+        """Nothing is to be done; what a task that came late or ran twice has kept is of no use any more."""
+        report.status, report.reused = "unchanged", report.rows
+        if self._shard.of > 1:
+            self._kept(report.inputs_digest, None).clear()
+
+    async def _is_to_merge(self, collected: Collected, report: BuildReport, *, merge: bool) -> bool:
+        """Do this task's part. Whether it was the last, and no other one has published meanwhile."""
+        await self._part(collected, report)
+        if report.waiting_for or not merge:
+            return False
+        now = current(self._bucket, self._catalog, "tables")
+        if now and now.is_made_of(report.inputs_digest, self._spec):
+            report.release = now.id
+            self._leave(report)
+            return False
+        return True
 
     def _report(self, collected: Collected, digest: str, current: str | None) -> BuildReport:
         return BuildReport(
@@ -166,49 +219,89 @@ class _Build:
             embedder=self._spec,
             inputs_digest=digest,
             rows=len(collected.leaves),
+            shard=self._shard,
+            gate=self._gate,
             collected=collected.report,
         )
 
     def _plan(self, collected: Collected, report: BuildReport) -> None:
         known = self._known(report)
-        signatures = set(signatures_of(collected.leaves, self._embedder.model))
-        report.reused = sum(1 for name in signatures if name in known)
-        report.embedded = len(signatures) - report.reused
+        signatures = signatures_of(collected.leaves, self._spec.model)
+        texts = {name: collected.leaves[row].text for name, row in owners(signatures).items() if name not in known}
+        report.reused, report.embedded = len(set(signatures)) - len(texts), len(texts)
+        report.plan = Plan(
+            price=Priced.of(texts.values(), self._spec, BATCH, self._rate),
+            tasks=tasks_of([leaf.urn for leaf in collected.leaves], signatures, texts, self._shard.of),
+            questions=sum(len(suite.questions) for suite in self._suites),
+            gate=self._gate.refusals,
+        )
 
-    async def _publish(self, collected: Collected, digest: str, report: BuildReport, force: bool) -> None:
+    async def _part(self, collected: Collected, report: BuildReport) -> None:
+        """Embed this task's rows and keep their vectors in the bucket."""
+        with cache_failures():
+            check_writable(self._bucket, self._catalog)
+            kept = self._kept(report.inputs_digest, self._shard)
+        kept.begin()
+        signatures = signatures_of(collected.leaves, self._spec.model)
+        rows = self._shard.part(len(signatures))
+        texts = {name: collected.leaves[row].text for name, row in owners(signatures).items() if row in rows}
+        with self._clock.stage("embed"):
+            found = await embed_texts(
+                texts,
+                self._embedder,
+                known=self._known(report),
+                checkpoints=kept,
+                ledger=self._ledger,
+                told=self._told,
+            )
+        report.status = "waiting"
+        report.reused, report.resumed, report.embedded = found.reused, found.resumed, found.embedded
+        report.waiting_for = kept.finish()
+
+    async def _publish(self, collected: Collected, before: Current | None, report: BuildReport, force: bool) -> None:
         with staging(self._work(), self._bucket, self._catalog) as folder:
-            checkpoints = Checkpoints(self._work() / "vectors", self._embedder.dimension)
-            embedded = await self._embed(collected, checkpoints, report)
+            kept = self._kept(report.inputs_digest, None)
+            embedded = await self._embed(collected, kept, report)
             files = self._index(folder, collected, embedded)
             try:
-                gate = await self._verify(files, collected, embedded)
+                await self._verify(files, collected, embedded, report)
             except BuildError:
-                checkpoints.clear()  # or the next run would take the same wrong vectors from them
+                kept.clear()  # or the next run would take the same wrong vectors from them
                 raise
             report.null_bank = await self._null_bank(files)
-            manifest = self._manifest(collected, digest, report.null_bank, gate)
+            judge = await self._ask(files, collected, before, report)
+            status = write_status(
+                folder, self._gate, judge=judge, sources=counts_of(collected.leaves), asked=report.asked
+            )
             with self._clock.stage("publish"):
-                report.release, switched = publish(self._bucket, manifest, files, force=force)
+                manifest = self._manifest(collected, report, force)
+                report.release, switched = publish(self._bucket, manifest, {**files, "status": status}, force=force)
             if not switched:
                 report.notes.append("another run published the same inputs first; its release is current")
             self._told(Progress("publish", 1, 1))
-            checkpoints.clear()
+            kept.clear()
         report.status = "published"
 
     def _work(self) -> Path:
         return workplace(self._cache_dir)
 
-    async def _embed(self, collected: Collected, checkpoints: Checkpoints, report: BuildReport) -> Embedded:
+    def _kept(self, digest: str, shard: Shard | None) -> SharedVectors:
+        local = Checkpoints(self._work() / "vectors", self._spec.dimension)
+        return SharedVectors(self._bucket, self._catalog, digest, local, shard)
+
+    async def _embed(self, collected: Collected, kept: SharedVectors, report: BuildReport) -> Embedded:
         with self._clock.stage("embed"):
+            kept.load()  # first: who publishes the same meanwhile removes it, and then the release has it
             embedded = await embed_leaves(
                 collected.leaves,
                 self._embedder,
                 known=self._known(report),
-                checkpoints=checkpoints,
+                checkpoints=kept,
                 ledger=self._ledger,
                 told=self._told,
             )
-        report.reused, report.resumed, report.embedded = embedded.reused, embedded.resumed, embedded.embedded
+        if self._shard.of == 1:
+            report.reused, report.resumed, report.embedded = embedded.reused, embedded.resumed, embedded.embedded
         return embedded
 
     def _known(self, report: BuildReport) -> Known:
@@ -220,23 +313,28 @@ class _Build:
                 report.notes.append(f"no vector of the current release was reused: {error.message}")
             return {}
         try:
-            return _usable(release) if release.manifest.embedder == self._spec else {}
+            return known_vectors(release) if release.manifest.embedder == self._spec else {}
         finally:
             release.close()
 
     def _index(self, folder: Path, collected: Collected, embedded: Embedded) -> Mapping[str, Path]:
-        with self._clock.stage("index"):
+        with self._clock.stage("index"), no_search_for_cycles():
             files = write_index(folder, collected, embedded)
         self._told(Progress("index", len(collected.leaves), len(collected.leaves)))
         return files
 
-    async def _verify(self, files: Mapping[str, Path], collected: Collected, embedded: Embedded) -> dict[str, float]:
+    async def _verify(
+        self, files: Mapping[str, Path], collected: Collected, embedded: Embedded, report: BuildReport
+    ) -> None:
         with self._clock.stage("verify"):
-            verify(files, collected.leaves, embedded.signatures, self._embedder.dimension)
+            verify(files, collected.leaves, embedded.signatures, self._spec.dimension)
             verify_documents(files["documents"], collected)
-            worst = await self._check_sample(files, len(collected.leaves))
+            rows = counted(len(collected.leaves), "row")
+            self._gate.passed("files", f"every file opens and agrees with the others in {rows}")
+            self._gate.passed("urns", f"{rows}, each with a valid URN of its own")
+            report.sample_cosine = await self._check_sample(files, len(collected.leaves))
+            self._gate.passed("vectors", f"{SAMPLE} texts embedded again, least cosine {report.sample_cosine:.3f}")
         self._told(Progress("verify", len(collected.leaves), len(collected.leaves)))
-        return {"sample_cosine_min": round(worst, 3)}
 
     async def _check_sample(self, files: Mapping[str, Path], rows: int) -> float:
         """Compare as a server would see them: the text from records.db, the vector from vectors.npy."""
@@ -254,7 +352,39 @@ class _Build:
         with self._clock.stage("null_bank"):
             return await null_bank(self._embedder, Vectors(files["vectors"]).array)
 
-    def _manifest(self, collected: Collected, digest: str, null_bank: NullBank, gate: Mapping[str, float]) -> Manifest:
+    async def _ask(
+        self, files: Mapping[str, Path], collected: Collected, before: Current | None, report: BuildReport
+    ) -> str:
+        """Put the sample questions to what was written, and compare. Returns who judged."""
+        if not self._suites:
+            self._gate.skipped("scores", "no sample questions were given")
+            return "none"
+        release = reader.Release("unpublished", self._catalog, self._manifest(collected, report, False), files)
+        models = BuildModels(self._settings, self._embedder)
+        try:
+            with self._clock.stage("questions"), opened(release, self._bucket, self._settings, models) as tables:
+                report.asked = await ask_tables(tables, self._suites, collected.leaves, self._told)
+                judge = judge_of(tables)
+            with self._clock.stage("compare"):
+                await compare(
+                    self._gate, before, self._suites, report.asked, partial(self._ask_current, models, before)
+                )
+            return judge
+        finally:
+            await to_thread.run_sync(models.close)
+
+    async def _ask_current(
+        self, models: BuildModels, before: Current | None, suites: Sequence[Suite[TableQuestion]]
+    ) -> Asked:
+        release_id = before.id if before else None
+        release = reader.fetch(
+            self._bucket, self._catalog, SEARCH_ROLES, self._cache_dir, release_id=release_id, kind="tables"
+        )
+        with opened(release, self._bucket, self._settings, models) as tables:
+            return await ask_tables(tables, suites, leaves_of(tables), self._told)
+
+    def _manifest(self, collected: Collected, report: BuildReport, force: bool) -> Manifest:
+        measured = {"sample_cosine_min": round(report.sample_cosine, 3), **report.asked.figures()}
         return Manifest(
             format_version=FORMAT_VERSION,
             kind="tables",
@@ -262,47 +392,12 @@ class _Build:
             label=self._catalog,
             created_at=manifests.now(),
             builder=builder(),
-            inputs_digest=digest,
+            inputs_digest=report.inputs_digest,
             embedder=self._spec,
             rows=len(collected.leaves),
             families=families_of(collected.leaves),
             extends=self._extends,
             files=[],
-            null_bank=null_bank,
-            gate=dict(gate),
+            null_bank=report.null_bank,
+            gate=figures(measured, self._ledger, self._clock, force=force),
         )
-
-
-def builder() -> str:
-    """Who builds: the program's version and the version of what it writes."""
-    return f"{program()}, index {INDEX_VERSION}"
-
-
-def inputs_digest(collected: Collected, embedder: EmbedderSpec, extends: Sequence[str]) -> str:
-    """The digest of everything a release is made of: leaves, access documents, embedder, and what writes them."""
-    digest = hashlib.sha256()
-    for part in ([FORMAT_VERSION, INDEX_VERSION, asdict(embedder), list(extends)], *_documents(collected)):
-        digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False, default=list).encode())
-        digest.update(b"\n")
-    return digest.hexdigest()
-
-
-def _documents(collected: Collected) -> Iterator[dict[str, Any]]:
-    for source in collected.sources:
-        yield asdict(source)
-    for leaf in collected.leaves:
-        yield asdict(leaf)
-    yield {path: file.digest for path, file in collected.files.items()}  # what no field of a leaf says
-
-
-def _usable(release: reader.Release) -> dict[str, Float16]:
-    """Each signature's vector in a release, but for rows that hold no unit vector."""
-    import numpy as np
-
-    records, vectors = Records(release.paths["records"]), Vectors(release.paths["vectors"])
-    try:
-        signatures = records.signatures()
-    finally:
-        records.close()
-    unusable = vectors.unusable(np.arange(vectors.rows))
-    return {name: np.array(vectors.array[row]) for name, row in signatures.items() if not unusable[row]}

@@ -10,11 +10,13 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufeff\uff
 
 def unwritable_removed(text: str) -> str:
     """The text with a blank for what neither YAML nor UTF-8 can hold; line breaks and tabs stay."""
-    return _UNWRITABLE.sub(" ", text)
+    return text if text.isascii() and text.isprintable() else _UNWRITABLE.sub(" ", text)
 
 
 def clean(value: object) -> str:
     """A value as one line of text: no control characters, no runs of blanks; what is no text or number is empty."""
+    if type(value) is str and value.isascii() and value.isprintable() and "  " not in value:
+        return value.strip(" ")  # nearly every text is one: 1.5 million calls of a large rebuild take half the time
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return ""
     return " ".join(unwritable_removed(str(value)).split())

@@ -58,10 +58,8 @@ def _check_records(records: Records, leaves: Sequence[Leaf], signatures: Sequenc
     """Every row of records.db is the leaf, and carries the signature, of the same row of the matrix."""
     try:
         records.check(len(leaves))
-        for start in range(0, len(leaves), _BLOCK):
-            rows = range(start, min(start + _BLOCK, len(leaves)))
-            for row, found in records.leaves(rows).items():
-                _check_row(row, leaves[row], found)
+        for row, urn in records.urn_of_each_row().items():
+            _check_row(row, leaves[row], urn)
         by_signature = records.signatures()
         for signature, row in by_signature.items():
             if signatures[row] != signature:
@@ -72,11 +70,11 @@ def _check_records(records: Records, leaves: Sequence[Leaf], signatures: Sequenc
         records.close()
 
 
-def _check_row(row: int, expected: Leaf, found: Leaf) -> None:
-    if found.urn != expected.urn:
-        raise BuildError(f"records.db: row {row}: expected {expected.urn}, found {found.urn}")
-    if not URN.match(found.urn):
-        raise BuildError(f"records.db: row {row}: {found.urn} is no URN")
+def _check_row(row: int, expected: Leaf, found: str) -> None:
+    if found != expected.urn:
+        raise BuildError(f"records.db: row {row}: expected {expected.urn}, found {found}")
+    if not URN.match(found):
+        raise BuildError(f"records.db: row {row}: {found} is no URN")
 
 
 def sample_rows(rows: int) -> list[int]:

@@ -10,43 +10,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli import history
+from cli.building import add_build_flags, add_questions, gate_text, interruptible, plan_text, whole
+from cli.cosmos import refuse_unloaded
 from cli.items import add_build_items, add_convert
+from cli.leaves import add_leaves
 from cli.options import add_bucket, add_json, answer, bucket_url, settings_of, some
 from cli.progress import StatusLine, duration, progress_text
 from shared.words import counted
 
 if TYPE_CHECKING:
-    from build_jobs.leaves.generate import LeavesReport
-    from build_jobs.run import BuildReport
+    from build_jobs.build_report import BuildReport
+    from build_jobs.rate import Shard
     from shared.bucket.base import Bucket
-
-# Written out, like the functions in serve.py: a flag must not import what knows them. A test holds them together.
-FAMILIES = ("census", "datacommons", "sec-edgar", "treasury", "worldbank")
+    from shared.settings import Settings
 
 Parsers = Any  # argparse gives its sub-parsers no public type
 
 
 def add_parsers(verbs: Parsers) -> None:
     """Add this module's verbs to the command line."""
-    _add_leaves(verbs)
+    add_leaves(verbs)
     add_convert(verbs)
     _add_build(verbs)
     _add_release_verbs(verbs)
-
-
-def _add_leaves(verbs: Parsers) -> None:
-    leaves = verbs.add_parser(
-        "leaves",
-        help="make OKF leaves from a publisher's catalog",
-        description="Write DIR/sources/<source>/*.md, one leaf a row, and the source's _access.md.",
-    )
-    leaves.add_argument("family", metavar="FAMILY", choices=FAMILIES, help=", ".join(FAMILIES))
-    leaves.add_argument(
-        "--from", dest="source", required=True, metavar="FILE|-", help="JSON Lines: .xz, .gz, plain, or - for stdin"
-    )
-    leaves.add_argument("--to", required=True, type=Path, metavar="DIR", help="the leaf root to write into")
-    add_json(leaves)
-    leaves.set_defaults(run=_leaves)
 
 
 def _add_build(verbs: Parsers) -> None:
@@ -70,8 +57,18 @@ def _add_build(verbs: Parsers) -> None:
     tables.add_argument(
         "--embedder", choices=("embedded", "openrouter"), help="default: as LLM_PROVIDER or the key says"
     )
-    tables.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
-    tables.add_argument("--force", action="store_true", help="build and publish even if nothing changed")
+    add_questions(tables, "JSON Lines with --qrels, or YAML; default: questions/*.yaml beside sources/")
+    tables.add_argument(
+        "--qrels", nargs="+", action="extend", type=Path, metavar="FILE", help="TSV: question, leaf, score"
+    )
+    tables.add_argument(
+        "--task", type=whole, metavar="I", help="embed one part of several, from 0; default: CLOUD_RUN_TASK_INDEX"
+    )
+    tables.add_argument("--of", type=whole, metavar="N", help="how many parts; default: CLOUD_RUN_TASK_COUNT")
+    tables.add_argument(
+        "--no-merge", dest="merge", action="store_false", help="leave the release to a build without --task"
+    )
+    add_build_flags(tables)
     add_json(tables)
     tables.set_defaults(run=_build_tables)
     add_build_items(kinds)
@@ -82,10 +79,13 @@ def _add_release_verbs(verbs: Parsers) -> None:
     publish.add_argument("release", nargs="?", metavar="RELEASE", help="its id; default: the newest complete one")
     rollback = verbs.add_parser("rollback", help="make the previous release current again")
     releases = verbs.add_parser("releases", help="list a catalog's releases, newest first")
+    releases.add_argument("--report", type=Path, metavar="FILE", help="write one HTML page with plots, too")
     prune = verbs.add_parser("prune", help="remove old releases and the files that no release names")
     prune.add_argument(
-        "--keep", type=_whole, default=3, metavar="N", help="newest releases to keep beside current and previous (3)"
+        "--keep", type=whole, default=3, metavar="N", help="newest releases to keep beside current and previous (3)"
     )
+    for verb in (publish, rollback):
+        verb.add_argument("--unloaded", action="store_true", help="even where Cosmos DB lacks items of that release")
     jobs: Mapping[Any, Callable[[argparse.Namespace], int]] = {
         publish: _publish, rollback: _rollback, releases: _releases, prune: _prune,
     }  # fmt: skip
@@ -96,47 +96,15 @@ def _add_release_verbs(verbs: Parsers) -> None:
         parser.set_defaults(run=run)
 
 
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must not be negative")
-    return value
-
-
-def _leaves(args: argparse.Namespace) -> int:
-    from build_jobs.leaves.generate import write_leaves
-
-    line = StatusLine()
-    report = write_leaves(
-        args.family, args.source, args.to, lambda done: line.show(f"{counted(done, 'leaf', 'leaves')} written")
-    )
-    line.end()
-    answer(args, report.as_json(), _leaves_text(report))
-    return 0
-
-
-def _leaves_text(report: LeavesReport) -> list[str]:
-    leaves, rows = counted(report.written, "leaf", "leaves"), counted(report.rows, "row")
-    lines = [
-        f"{leaves} in {report.directory} ({report.made_queries:,} with questions made by rule)",
-        f"{rows} read, {report.other_directories:,} of other directories, {len(report.bad):,} bad",
-    ]
-    lines += some([f"  line {row.line}: {row.reason}" for row in report.bad])
-    if report.left_over:
-        left = counted(len(report.left_over), "file of an earlier run is", "files of an earlier run are")
-        lines.append(f"{left} still there")
-        lines += some([f"  {name}" for name in report.left_over])
-    return lines
-
-
 def _build_tables(args: argparse.Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
     from build_jobs.run import build_tables, open_build_embedder
+    from build_jobs.samples import questions_beside, read_table_suites
     from shared.models.choice import Models
 
     settings, line = settings_of(args), StatusLine()
-    with start_blocking_portal() as portal, closing(Models(settings)) as models:
+    with interruptible(line), start_blocking_portal() as portal, closing(Models(settings)) as models:
         build = partial(
             build_tables,
             args.leaves,
@@ -145,6 +113,9 @@ def _build_tables(args: argparse.Namespace) -> int:
             embedder=open_build_embedder(args.embedder, settings, models),
             catalog=args.catalog,
             extends=[name.strip() for name in args.extends.split(",") if name.strip()],
+            suites=read_table_suites(args.questions or questions_beside(args.leaves), args.qrels or []),
+            shard=_shard(args, settings),
+            merge=args.merge,
             dry_run=args.dry_run,
             force=args.force,
             told=lambda progress: line.show(progress_text(progress)),
@@ -155,8 +126,26 @@ def _build_tables(args: argparse.Namespace) -> int:
     return 0
 
 
+def _shard(args: argparse.Namespace, settings: Settings) -> Shard:
+    """This task, by the flags or as the platform says. Raises SettingsError where they make no sense together."""
+    from build_jobs.rate import Shard
+    from shared.errors import SettingsError
+
+    if (args.task is None) != (args.of is None):
+        raise SettingsError("--task I and --of N go together")
+    index, of = (settings.task_index, settings.task_count) if args.task is None else (args.task, args.of)
+    if index >= of:
+        raise SettingsError(f"task {index} of {of}: tasks are counted from 0, so the last one is {of - 1}")
+    return Shard(index, of)
+
+
 def _build_text(report: BuildReport) -> list[str]:
-    done = {"published": "published", "unchanged": "nothing changed since", "planned": "would be built; current is"}
+    done = {
+        "published": "published",
+        "unchanged": "nothing changed since",
+        "planned": "would be built; current is",
+        "waiting": f"task {report.shard.index} of {report.shard.of} is done; current is",
+    }
     lines = [
         f"{report.catalog}: {done[report.status]} {report.release or 'none'}",
         f"{counted(report.rows, 'row')}; vectors: {report.reused:,} reused, "
@@ -165,6 +154,11 @@ def _build_text(report: BuildReport) -> list[str]:
         f"{report.embedder.model}, {report.embedder.dimension} dimensions; {duration(report.seconds)}, "
         f"${report.cost_usd:.4f}",
     ]
+    if report.waiting_for:
+        lines.append(
+            f"waiting for {counted(len(report.waiting_for), 'task')}: {', '.join(map(str, report.waiting_for))}"
+        )
+    lines += plan_text(report.plan) + gate_text(report.gate)
     lines += [f"  {rows:>8,}  {source}" for source, rows in sorted(report.collected.indexed.items())]
     return lines + _collected_text(report)
 
@@ -198,13 +192,17 @@ def _publish(args: argparse.Namespace) -> int:
     )
     if release is None:
         raise ReleaseMissing(f"catalog {args.catalog!r} has no complete release to publish")
+    refuse_unloaded(args, bucket, release)
     return _pointed(args, asdict(writer.switch(bucket, args.catalog, release)))
 
 
 def _rollback(args: argparse.Namespace) -> int:
-    from shared.release import writer
+    from shared.release import reader, writer
 
-    return _pointed(args, asdict(writer.rollback(_bucket(args), args.catalog)))
+    bucket = _bucket(args)
+    if previous := reader.current(bucket, args.catalog).previous:
+        refuse_unloaded(args, bucket, previous)
+    return _pointed(args, asdict(writer.rollback(bucket, args.catalog)))
 
 
 def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:
@@ -216,24 +214,25 @@ def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:
 def _releases(args: argparse.Namespace) -> int:
     from shared.release import writer
 
+    history.refuse_no_folder(args.report)
     found = writer.releases(_bucket(args), args.catalog)
-    rows = [
-        {"release": one.id, "createdAt": one.created_at, "rows": one.rows, "mark": one.mark, "problem": one.problem}
-        for one in found
-    ]
-    text = [
-        f"{one.id}  {one.rows if one.rows is not None else '?':>9}  {one.mark:<8}  {one.problem or ''}".rstrip()
-        for one in found
-    ]
-    answer(args, {"catalog": args.catalog, "releases": rows}, text or [f"{args.catalog}: no release"])
+    if args.report:
+        history.write_page(args.catalog, found, args.report)
+    document = {"catalog": args.catalog, "releases": history.as_rows(found)}
+    answer(args, document, history.as_lines(found) or [f"{args.catalog}: no release"])
     return 0
 
 
 def _prune(args: argparse.Namespace) -> int:
     from shared.release import writer
 
-    pruned = writer.prune(_bucket(args), args.catalog, args.keep)
-    removed = {"releases": list(pruned.releases), "files": list(pruned.files), "bytes": pruned.bytes}
+    pruned = writer.prune(_bucket(args), args.catalog, args.keep, settings_of(args).prune_grace_s)
+    removed = {
+        "releases": list(pruned.releases),
+        "files": list(pruned.files),
+        "bytes": pruned.bytes,
+        "abandoned": list(pruned.abandoned),
+    }
     gone = f"{counted(len(pruned.releases), 'release')} and {counted(len(pruned.files), 'file')} removed"
     text = f"{args.catalog}: {gone}, {counted(pruned.bytes, 'byte')}"
     answer(args, {"catalog": args.catalog, **removed}, [text])

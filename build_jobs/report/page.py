@@ -35,7 +35,8 @@ def as_html(report: Report) -> str:
         _texts("Answered, though nothing answers them", report.answered_wrongly),
         _subject(report),
     )
-    return f"<!doctype html>\n{element('html', _head(), element('body', body), lang='en')}\n"
+    page = element("html", head("Askbucket: how well the tables are found"), element("body", body), lang="en")
+    return f"<!doctype html>\n{page}\n"
 
 
 def share(value: float | None) -> str:
@@ -48,14 +49,15 @@ def percent(value: float | None) -> str:
     return _NOT_MEASURED if value is None else f"{value:.1%}"
 
 
-def _head() -> Markup:
+def head(title: str) -> Markup:
+    """What every page begins with: its name, and a policy that lets it load and run nothing."""
     return element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", "Askbucket: how well the tables are found"),
+        element("title", title),
         element("style", Markup(_STYLE.read_text(encoding="utf-8"))),
     )
 
@@ -83,7 +85,7 @@ def _tiles(report: Report) -> Markup:
 
 
 def _part(name: str, part: Figures) -> Markup:
-    return _section(
+    return section(
         name,
         element("p", _said_of(part), class_="faint"),
         _table(part),
@@ -126,8 +128,8 @@ def _curves(part: Figures) -> Markup:
     ]
     return element(
         "div",
-        _figure("Recall at k", curves(part.curves), legend(list(part.curves))),
-        _figure("Recall at 10" + (", and of the hard part" if part.hard else ""), bars(rows)),
+        figure("Recall at k", curves(part.curves), legend(list(part.curves))),
+        figure("Recall at 10" + (", and of the hard part" if part.hard else ""), bars(rows)),
         class_="plots",
     )
 
@@ -143,7 +145,7 @@ def _scores(report: Report) -> Markup:
         shown = [Column(label, count) for label, count in zip(labels, counts, strict=True)]
         said = element("p", f"{not_shown:,} {why}", class_="faint") if not_shown else ""
         drawn = columns(shown, ticks=ticks, title=title, axis="score, 0 to 100", mark=mark)
-        return _figure(f"{title} ({sum(counts):,})", drawn, said)
+        return figure(f"{title} ({sum(counts):,})", drawn, said)
 
     line = f" The line is the threshold, {scores.threshold}." if scores.threshold is not None else ""
     right = plot("Scores of right answers", scores.right, scores.right_not_returned, "had none among the results.")
@@ -151,7 +153,7 @@ def _scores(report: Report) -> Markup:
         "Best scores where nothing answers", scores.unanswerable, scores.unanswerable_unscored, "got no score."
     )  # fmt: skip
     shown = [right, best] if report.unanswerable else [right]
-    return _section(
+    return section(
         "Scores",
         element("p", f"A good threshold has the right answers on its right and the others on its left.{line}"),
         element("div", *shown, class_="plots"),
@@ -168,7 +170,7 @@ def _latency(report: Report) -> Markup:
         shown, ticks=ticks, title="Questions by time taken", axis="milliseconds; the last column is all above"
     )
     said = f"{latency(report)}. One question at a time, {report.subject.where}."
-    return _section("Latency", element("p", said), element("div", _figure("", drawn), class_="plots"))
+    return section("Latency", element("p", said), element("div", figure("", drawn), class_="plots"))
 
 
 def _took(each: Bin) -> str:
@@ -177,7 +179,7 @@ def _took(each: Bin) -> str:
 
 def _misses(report: Report) -> Markup:
     if not report.misses:
-        return _section("Worst misses", element("p", "None: every right answer comes first."))
+        return section("Worst misses", element("p", "None: every right answer comes first."))
     said = f"The right answer came late or not at all; those furthest off first, at most {MOST_MISSES}."
     head = ("question", "expected", "rank", "in the pool", "came first")
     table = element(
@@ -186,7 +188,7 @@ def _misses(report: Report) -> Markup:
         element("tbody", *(_miss(miss, head, named=len(report.sets) > 1) for miss in report.misses)),
         class_="misses",
     )
-    return _section("Worst misses", element("p", said), table)
+    return section("Worst misses", element("p", said), table)
 
 
 def _miss(miss: Miss, head: Sequence[str], *, named: bool) -> Markup:
@@ -211,7 +213,7 @@ def _texts(title: str, texts: Sequence[str]) -> Markup:
     if not texts:
         return joined()
     more = len(texts) - MOST_MISSES
-    return _section(
+    return section(
         f"{title} ({len(texts):,})",
         element("ul", *(element("li", _question(each)) for each in texts[:MOST_MISSES])),
         element("p", f"And {more:,} more: --json has all of them.", class_="faint") if more > 0 else "",
@@ -232,14 +234,16 @@ def _subject(report: Report) -> Markup:
     }
     pairs = [element("div", element("dt", name), element("dd", value)) for name, value in said.items()]
     notes = [element("li", note) for note in report.notes]
-    return _section("What was measured", element("ul", *notes), element("dl", *pairs, class_="facts"))
+    return section("What was measured", element("ul", *notes), element("dl", *pairs, class_="facts"))
 
 
-def _section(title: str, *children: object) -> Markup:
+def section(title: str, *children: object) -> Markup:
+    """A part of a page under its heading."""
     return element("section", element("h2", title), *children)
 
 
-def _figure(caption: str, *children: object) -> Markup:
+def figure(caption: str, *children: object) -> Markup:
+    """A plot under its caption."""
     return element("figure", element("figcaption", caption) if caption else "", *children)
 
 

@@ -34,6 +34,14 @@ class Bar:
     hard: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value of a series and what it belongs to; None where it was not measured."""
+
+    label: str
+    value: float | None
+
+
 def series_class(name: str) -> str:
     """The class that gives a row of the report its colour, the same in every plot."""
     return "s-" + "-".join(name.split())
@@ -121,6 +129,37 @@ def columns(
     )
 
 
+def trend(points: Sequence[Point], *, title: str, most: float | None = None) -> Markup:
+    """Values one after the other as a line with a dot each; what was not measured is left out.
+
+    The axis begins at 0 and ends at `most`, or at the round value over the largest.
+    """
+    height = 190
+    known = [(at, point.label, point.value) for at, point in enumerate(points) if point.value is not None]
+    top_value = most or _round_up(max((value for _, _, value in known), default=0.0))
+
+    def x(at: int) -> float:
+        return _LEFT + (WIDTH - _LEFT - _RIGHT) * (at + 0.5) / max(len(points), 1)
+
+    def y(value: float) -> float:
+        return _TOP + (height - _TOP - _BOTTOM) * (1 - value / top_value)
+
+    path = " ".join(f"{_n(x(at))},{_n(y(value))}" for at, _, value in known)
+    dots = [
+        element("circle", element("title", f"{label}: {value:,g}"), cx=_n(x(at)), cy=_n(y(value)), r=3, class_="dot")
+        for at, label, value in known
+    ]
+    ticks = [top_value * share / 4 for share in range(5)]
+    return _svg(
+        title,
+        height,
+        *(_across(y(value), f"{value:,g}") for value in ticks),
+        _axis_name(height, "oldest to newest"),
+        element("polyline", points=path, class_="curve s-trend"),
+        *dots,
+    )
+
+
 def legend(names: Sequence[str]) -> Markup:
     """Which line is which row: a swatch of each, drawn as its line is."""
     swatch = {
@@ -178,6 +217,14 @@ def _count_step(most: int) -> int:
     while scale * 50 < most:
         scale *= 10
     return next(scale * factor for factor in (1, 2, 5, 10) if scale * factor * 5 >= most)
+
+
+def _round_up(value: float) -> float:
+    """The next round number, of which a quarter is still round; 1 for nothing."""
+    if value <= 0:
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(value))
+    return next(scale * factor for factor in (1, 2, 4, 6, 8, 10) if scale * factor >= value)
 
 
 def _n(value: float) -> str:

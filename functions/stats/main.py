@@ -1,4 +1,4 @@
-"""The deployed function: GET /stats.json."""
+"""The deployed function: GET /stats.json and /status.json."""
 
 from functions.stats.service import create
 from shared.edge.framework import target

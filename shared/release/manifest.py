@@ -64,9 +64,20 @@ def file_key(catalog: str, sha256: str) -> str:
     return f"{files_prefix(catalog)}{sha256}"
 
 
+def underway_prefix(catalog: str) -> str:
+    """What the keys of builds that have published nothing yet begin with."""
+    return f"{_catalog(catalog)}/builds/"
+
+
 def now() -> str:
     """The time as manifests and pointers write it: UTC, whole seconds, `2026-01-31T12:00:00Z`."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def age_s(release_id: str) -> float:
+    """Seconds since a release of this id was built."""
+    built = datetime.strptime(release_id.partition("-")[0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return (datetime.now(UTC) - built).total_seconds()
 
 
 def encode(document: Manifest | Pointer) -> bytes:

@@ -1,21 +1,21 @@
 """Publishing: files by content, the manifest last, then the pointer; and looking back, rolling back, pruning.
 
 Nothing that a reader can reach is ever changed, except the pointer, and that only by a conditional write.
-Prune no catalog that a build is publishing to at the same moment: files whose manifest is still to come are
-files that no manifest names. A release that lost one that way is never switched to.
+Files whose manifest is still to come are announced (shared/release/underway.py), so that a prune spares them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest, Pointer, ReleaseFile
 from shared.errors import ObjectMissing, ReleaseError, ReleaseMissing
 from shared.release import manifest as manifests
+from shared.release import underway
 from shared.release.cache import check_size
 from shared.release.reader import read_manifest
 
@@ -27,6 +27,8 @@ class Listed:
     """A release as `releases` lists it. `problem` says why it cannot be served, else it is None.
 
     `created_at` and `rows` are None where the manifest cannot be read. `mark` is `current`, `previous` or empty.
+    `bytes` is what its files take together, `sources` the rows of each source directory, `gate` what its build
+    measured.
     """
 
     id: str
@@ -34,6 +36,9 @@ class Listed:
     rows: int | None
     mark: str
     problem: str | None
+    bytes: int | None = None
+    sources: Mapping[str, int] = field(default_factory=dict)
+    gate: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -43,11 +48,12 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a prune removed: release ids, keys of files, and the bytes these took."""
+    """What a prune removed: release ids, keys of files and the bytes these took, and keys of what builds abandoned."""
 
     releases: tuple[str, ...]
     files: tuple[str, ...]
     bytes: int
+    abandoned: tuple[str, ...] = ()
 
 
 def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
@@ -61,11 +67,12 @@ def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
     manifests.check(complete, complete.kind)
     release_id, data = manifests.id_of(complete), manifests.encode(complete)
     manifests.parse(data, complete.catalog, release_id)
-    for file in described:
-        key = manifests.file_key(complete.catalog, file.sha256)
-        if bucket.size(key) != file.bytes:
-            bucket.put_file(key, files[file.role])
-    bucket.put(manifests.manifest_key(complete.catalog, release_id), data)
+    with underway.announced(bucket, complete.catalog, {file.sha256 for file in described}):
+        for file in described:
+            key = manifests.file_key(complete.catalog, file.sha256)
+            if bucket.size(key) != file.bytes:
+                bucket.put_file(key, files[file.role])
+        bucket.put(manifests.manifest_key(complete.catalog, release_id), data)
     return release_id
 
 
@@ -117,23 +124,35 @@ def releases(bucket: Bucket, catalog: str) -> list[Listed]:
     return [_listed(bucket, catalog, release_id, pointer) for release_id in _ids(bucket, catalog)]
 
 
-def prune(bucket: Bucket, catalog: str, keep: int) -> Pruned:
+def prune(bucket: Bucket, catalog: str, keep: int, grace_s: float = underway.GRACE_S) -> Pruned:
     """Remove all but the `keep` newest releases, the current and the previous; then files that no release names.
 
-    Manifests go first, so a release that is listed never lacks a file. Raises ReleaseError, before anything
-    is removed, where a release that stays cannot be read: what it needs would be unknown.
+    A release that is newer than the current one stays for the grace period: a build may be about to switch to it.
+    Files that a build is sending stay, and so does what the tasks of a build have shared within the grace period;
+    what builds left before that is removed. Manifests go first, so a release that is listed never lacks a file.
+    Raises ReleaseError, before anything is removed, where a release that stays cannot be read: what it needs would
+    be unknown; and PreconditionFailed where another prune is under way.
     """
-    pointer, _ = _pointer(bucket, catalog)
-    ids = _ids(bucket, catalog)
-    marked = {pointer.release, pointer.previous} if pointer else set()
-    doomed = [release_id for release_id in ids[max(keep, 0) :] if release_id not in marked]
-    kept = [read_manifest(bucket, catalog, release_id) for release_id in ids if release_id not in doomed]
-    needed = {manifests.file_key(catalog, file.sha256) for manifest in kept for file in manifest.files}
-    unneeded = [key for key in bucket.keys(manifests.files_prefix(catalog)) if key not in needed]
-    size = sum(bucket.size(key) or 0 for key in unneeded)
-    _delete(bucket, (manifests.manifest_key(catalog, release_id) for release_id in doomed))
-    _delete(bucket, unneeded)
-    return Pruned(tuple(doomed), tuple(unneeded), size)
+    with underway.pruning(bucket, catalog):
+        found = underway.look(bucket, catalog, grace_s)
+        pointer, _ = _pointer(bucket, catalog)
+        ids = _ids(bucket, catalog)
+        stays = {release_id for release_id in ids if _may_be_switched_to(release_id, pointer, grace_s)}
+        stays |= {pointer.release, pointer.previous or ""} if pointer else set()
+        doomed = [release_id for release_id in ids[max(keep, 0) :] if release_id not in stays]
+        kept = [read_manifest(bucket, catalog, release_id) for release_id in ids if release_id not in doomed]
+        needed = {file.sha256 for manifest in kept for file in manifest.files} | found.announced
+        unneeded = [key for key in bucket.keys(manifests.files_prefix(catalog)) if key.rpartition("/")[2] not in needed]
+        size = sum(bucket.size(key) or 0 for key in unneeded)
+        _delete(bucket, (manifests.manifest_key(catalog, release_id) for release_id in doomed))
+        _delete(bucket, unneeded)
+        _delete(bucket, found.abandoned)
+    return Pruned(tuple(doomed), tuple(unneeded), size, found.abandoned)
+
+
+def _may_be_switched_to(release_id: str, pointer: Pointer | None, grace_s: float) -> bool:
+    """Whether a build may have written this manifest a moment ago and be about to point to it."""
+    return manifests.age_s(release_id) < grace_s and (pointer is None or release_id > pointer.release)
 
 
 def _delete(bucket: Bucket, keys: Iterable[str]) -> None:
@@ -175,7 +194,14 @@ def _listed(bucket: Bucket, catalog: str, release_id: str, pointer: Pointer | No
     listed = Listed(release_id, None, None, marks.get(release_id, ""), None)
     try:
         manifest = read_manifest(bucket, catalog, release_id)
-        listed = replace(listed, created_at=manifest.created_at, rows=manifest.rows)
+        listed = replace(
+            listed,
+            created_at=manifest.created_at,
+            rows=manifest.rows,
+            bytes=sum(file.bytes for file in manifest.files),
+            sources={name: rows for family in manifest.families for name, rows in family.sources.items()},
+            gate=manifest.gate,
+        )
         _check_complete(bucket, manifest)
     except ReleaseError as error:
         return replace(listed, problem=error.message)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +24,12 @@ from test_build_embed import HashEmbedder
 from test_build_tables import AWKWARD, CATALOG, build, everything, files, manifest
 
 from build_jobs import index
+from build_jobs.build_report import BuildReport
 from build_jobs.collect import collect
 from build_jobs.embed import Embedded, signatures_of
 from build_jobs.progress import Progress
 from build_jobs.publish import check_writable
+from build_jobs.rate import Shard
 from build_jobs.run import build_tables
 from build_jobs.verify import verify
 from shared.bucket.base import open_bucket
@@ -246,3 +252,201 @@ def test_a_leaf_that_goes_while_a_build_runs_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(BuildError, match=re.escape(leaf.name)):
         build(tmp_path, told=told, roots=[tmp_path / "leaves"])
+
+
+def many_leaves(root: Path, count: int = 400) -> Path:
+    """A leaf root with two sources: enough for several batches, and one text that stands in both halves."""
+    for source in ("rain", "snow"):
+        folder = root / "sources" / source
+        folder.mkdir(parents=True)
+        (folder / "_access.md").write_text(f"---\npublisher: {source}.example.org\n---\n", encoding="utf-8")
+        for number in range(count // 2):
+            title = "Said twice" if number == 7 else f"{source} at station {number}"
+            text = f"---\ntitle: {title}\nvariable: V{number}\nrepresentativeQueries: [how much]\n---\n"
+            (folder / f"{number:04}.md").write_text(text, encoding="utf-8")
+    return root
+
+
+def tasks(tmp_path: Path, order: Sequence[int], of: int = 4, **options: Any) -> list[BuildReport]:
+    """The tasks of a build in this order, each as a machine of its own: with no cache but its own."""
+    reports = []
+    for place, task in enumerate(order):
+        machine = tmp_path / f"machine-{place}"
+        building = build_tables(
+            [tmp_path / "leaves"],
+            (tmp_path / "bucket").as_uri(),
+            settings=Settings(cache_dir=str(machine)),
+            embedder=options.pop("embedder", None) or HashEmbedder(),
+            shard=Shard(task, of),
+            **options,
+        )
+        reports.append(asyncio.run(building))
+    return reports
+
+
+def shared_files(tmp_path: Path) -> list[str]:
+    return list(open_bucket((tmp_path / "bucket").as_uri()).keys(f"{CATALOG}/builds/"))
+
+
+def test_B01_one_task_and_four_in_any_order_give_the_same_bytes(tmp_path: Path) -> None:
+    roots = [many_leaves(tmp_path / "leaves")]
+    build(tmp_path, bucket="alone", roots=roots)
+    reports = tasks(tmp_path, [2, 0, 3, 1])
+    assert [report.status for report in reports] == ["waiting", "waiting", "waiting", "published"]
+    assert [report.waiting_for for report in reports] == [[0, 1, 3], [1, 3], [1], []]
+    assert sum(report.embedded for report in reports) == 399  # two of the 400 say the same
+    assert manifest(tmp_path).files == manifest(tmp_path, "alone").files
+    assert shared_files(tmp_path) == []
+
+
+def test_B01_a_task_that_runs_twice_or_late_embeds_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    many_leaves(tmp_path / "leaves")
+    twice = tasks(tmp_path, [0, 0], of=2)
+    assert [report.embedded for report in twice] == [200, 0]
+    tasks(tmp_path, [1], of=2)
+    before = everything(tmp_path / "bucket")
+    late = HashEmbedder()
+    assert [report.status for report in tasks(tmp_path, [0, 1], of=2, embedder=late)] == ["unchanged", "unchanged"]
+    assert late.calls == 0
+    assert everything(tmp_path / "bucket") == before
+
+
+def test_B01_a_killed_task_goes_on_where_it_was_on_another_machine(tmp_path: Path) -> None:
+    many_leaves(tmp_path / "leaves")
+    with pytest.raises(BuildError, match="What was embedded is kept"):
+        tasks(tmp_path, [0], of=2, embedder=HashEmbedder(fail_after=1))
+    [again] = tasks(tmp_path, [0], of=2)
+    assert (again.resumed, again.embedded) == (96, 200 - 96)
+
+
+def test_tasks_that_do_not_merge_leave_the_release_to_a_build_without_one(tmp_path: Path) -> None:
+    roots = [many_leaves(tmp_path / "leaves")]
+    assert [report.status for report in tasks(tmp_path, [0, 1], of=2, merge=False)] == ["waiting", "waiting"]
+    embedder = HashEmbedder()
+    merged = build(tmp_path, roots=roots, embedder=embedder)
+    assert (merged.status, merged.embedded, merged.resumed) == ("published", 0, 399)
+    assert shared_files(tmp_path) == []
+
+
+def test_B01_tasks_that_read_other_leaves_never_make_one_release(tmp_path: Path) -> None:
+    many_leaves(tmp_path / "leaves")
+    tasks(tmp_path, [0], of=2)
+    (tmp_path / "leaves/sources/rain/0001.md").unlink()
+    [report] = tasks(tmp_path, [1], of=2)
+    assert (report.status, report.waiting_for) == ("waiting", [0])
+    assert reader_finds_nothing(tmp_path)
+
+
+def reader_finds_nothing(tmp_path: Path) -> bool:
+    return open_bucket((tmp_path / "bucket").as_uri()).size(f"{CATALOG}/current.json") is None
+
+
+# Builds in forked children, so that Python starts once: each is killed from outside at a random moment of its run.
+KILLED = """
+import asyncio, json, os, random, signal, sys, time
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from test_build_embed import HashEmbedder
+from build_jobs.rate import Shard
+from build_jobs.run import build_tables
+from shared.bucket.base import open_bucket
+from shared.errors import ReleaseMissing
+from shared.release import reader, writer
+from shared.settings import Settings
+
+leaves, folder = Path({leaves!r}), Path({folder!r})
+
+def run(name, shards):
+    for shard in shards:
+        settings = Settings(cache_dir=str(folder / name / "cache"))
+        asyncio.run(build_tables([leaves], (folder / name / "bucket").as_uri(), settings=settings,
+                                 embedder=HashEmbedder(), shard=shard))
+
+def child(name, shards):
+    pid = os.fork()
+    if pid == 0:
+        run(name, shards)
+        os._exit(0)
+    return pid
+
+def killed(name, shards, after_s):
+    pid = child(name, shards)
+    time.sleep(after_s)
+    os.kill(pid, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+
+def pointed(name):
+    bucket = open_bucket((folder / name / "bucket").as_uri())
+    listed = {{one.id: one for one in writer.releases(bucket, "built-in")}}
+    try:
+        return listed[reader.current(bucket, "built-in").release].complete
+    except ReleaseMissing:
+        return None
+
+started = time.monotonic()
+run("undisturbed", [Shard()])
+took_s, draw, found = time.monotonic() - started, random.Random(7), []
+for moment in range({moments}):
+    name, shards = f"run-{{moment}}", [Shard()] if moment % 2 else [Shard(i, 3) for i in range(3)]
+    after_s = draw.random() * took_s
+    while not killed(name, shards, after_s):  # it was faster this time: begin anew, and kill it earlier
+        after_s, name = after_s / 2, name + "x"
+    between = pointed(name)
+    run(name, shards)
+    bucket = open_bucket((folder / name / "bucket").as_uri())
+    current = reader.current(bucket, "built-in").release
+    files = {{file.role: file.sha256 for file in reader.read_manifest(bucket, "built-in", current).files}}
+    found.append([between, pointed(name), files, len(list(bucket.keys("built-in/builds/sending/")))])
+print(json.dumps(found))
+"""
+MOMENTS = 20
+
+
+def test_B01_a_build_killed_at_twenty_random_moments_is_completed_by_the_next_run(tmp_path: Path) -> None:
+    """The pointer names a complete release or none, and what comes of it is the same whatever was interrupted."""
+    root = Path(__file__).parent.parent
+    program = KILLED.format(
+        paths=[str(root / "unit"), str(root.parent)],
+        leaves=str(many_leaves(tmp_path / "leaves", 200)),
+        folder=str(tmp_path),
+        moments=MOMENTS,
+    )
+    ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert len(found) == MOMENTS
+    assert {between for between, _, _, _ in found} <= {None, True}
+    assert all(after is True for _, after, _, _ in found)
+    assert len({json.dumps(files) for _, _, files, _ in found}) == 1
+
+
+def test_a_run_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of embedding, sent by the embedder itself to the command's process."""
+    program = f"""
+import os, signal, sys
+sys.path[:0] = {[str(Path(__file__).parent.parent / "unit"), str(Path(__file__).parent.parent.parent)]!r}
+from test_build_embed import HashEmbedder
+import build_jobs.run
+from cli.main import main
+
+class Interrupted(HashEmbedder):
+    async def embed(self, texts, kind, ledger):
+        if self.calls == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            import asyncio
+            await asyncio.sleep(60)
+        return await super().embed(texts, kind, ledger)
+
+build_jobs.run.open_build_embedder = lambda *_: Interrupted()
+sys.exit(main(["build", "tables", "--leaves", {str(many_leaves(tmp_path / "leaves"))!r},
+               "--bucket", {(tmp_path / "bucket").as_uri()!r}]))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True,
+        env={**os.environ, "CACHE_DIR": str(tmp_path / "cache"), "LLM_PROVIDER": "none"},
+    )  # fmt: skip
+    assert ended.returncode == 130, ended.stderr
+    assert "the same command goes on" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    report = build(tmp_path, roots=[tmp_path / "leaves"])
+    assert (report.status, report.resumed) == ("published", 96)

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from test_build_embed import HashEmbedder
 
+from build_jobs.build_report import BuildReport
 from build_jobs.progress import Progress, Told, silent
-from build_jobs.run import BuildReport, build_tables
+from build_jobs.run import build_tables
 from cli.main import main
 from shared.bucket.base import open_bucket
 from shared.contracts.release import Manifest

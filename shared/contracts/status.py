@@ -1,0 +1,99 @@
+"""The status ledger: what sample questions got from a release before it was published, and what its gate said.
+
+It is the file of role `status` (docs/data-format.md gives its bytes), so it never changes: who wants to know what a
+release was worth reads it there. Times and prices are in the manifest, which differs from build to build anyway.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from shared.contracts.strict import Mismatch, read, ruled
+from shared.errors import ReleaseIncompatible
+
+STATUS_ROLE = "status"
+STATUS_VERSION = 1
+# Questions that are told one by one, those that went wrong before the others; the scores are of all.
+MOST_QUESTIONS = 250
+
+Outcome = Literal["passed", "failed", "skipped"]
+Answered = Literal["right", "partly", "missed", "no_match_right", "no_match_wrong"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One check of the gate and what it said."""
+
+    name: str
+    verdict: Outcome
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """One result of a sample question. `score` is 0-100."""
+
+    identifier: str
+    title: str
+    score: int
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """A sample question: the right answers, what came back, and the rank of the first right one, from 1.
+
+    Nothing is expected of a question that has no answer. `partly` means that a right answer came, but not first.
+    """
+
+    suite: str
+    id: str
+    text: str
+    expected: list[str]
+    results: list[Returned]
+    verdict: Answered
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Of one suite: shares from 0 to 1, None where no question of it counts there.
+
+    `asked` is the digest of the questions with their right answers: only equal ones can be compared.
+    """
+
+    questions: int = ruled("0 or more", lambda count: count >= 0)
+    recall_at_1: float | None
+    recall_at_10: float | None
+    mrr: float | None
+    no_match_right: float | None
+    asked: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The whole ledger. `sources` has of each source directory (of items: each site) how many rows have what."""
+
+    version: int = ruled(f"{STATUS_VERSION}", lambda version: version == STATUS_VERSION)
+    judge: str
+    forced: bool
+    checks: list[Check]
+    sources: dict[str, dict[str, int]]
+    scores: dict[str, Scores] = field(default_factory=dict)
+    questions: list[Sampled] = field(default_factory=list)
+
+
+def encode(status: Status) -> bytes:
+    """The bytes of the file: one JSON object, keys sorted, no blanks."""
+    return json.dumps(asdict(status), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def parse(data: bytes) -> Status:
+    """The ledger that these bytes hold. Raises ReleaseIncompatible."""
+    try:
+        document: Any = json.loads(data)
+        return read(Status, document)
+    except (ValueError, Mismatch) as error:
+        raise ReleaseIncompatible(f"status: expected a status ledger, found something else ({error})") from error
