@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from shared.contracts.items import Item
 from shared.errors import BuildError
+from shared.index.cosmos_documents import IDS_ROLE, write_ids
 from shared.index.item_lexical import item_tokens
-from shared.index.items import FIELDS, VECTOR_ROLES, Signatures, write_items
+from shared.index.items import FIELDS, VECTOR_ROLES, Items, Signatures, write_items
 from shared.index.lexical import write_lexical
 from shared.index.scan import Float16, Float32, write_vectors
 from shared.sites.fields import fields_of
@@ -28,7 +29,7 @@ def write_item_index(
     vectors: Sequence[Float16 | Float32],
     signatures: Sequence[Signatures],
 ) -> dict[str, Path]:
-    """Write records, postings and the three vector files into `folder`. Returns role → file; row i is one item in each.
+    """Write records, postings, vectors and the ids of documents into `folder`. Returns role → file; row i is one item.
 
     Items come by rising id, no two alike. `vectors` are three `(items, dimension)` matrices, of the names, descriptions
     and bodies that `fields_of` gives, unit rows and a zero row for a field that is empty; `signatures` say of each item
@@ -42,7 +43,18 @@ def write_item_index(
     write_items(paths["records"], items, [kind.columns(item.record) for item in items], signatures)
     for role, matrix in zip(VECTOR_ROLES, vectors, strict=True):
         write_vectors(paths[role], matrix)
+    paths[IDS_ROLE] = folder / f"{IDS_ROLE}.npy"
+    _write_ids(paths, len(items))
     return {**paths, **write_lexical(folder, (fields_of(item.record) for item in items), item_tokens)}
+
+
+def _write_ids(paths: Mapping[str, Path], rows: int) -> None:
+    """Of every release, whichever store its site has now: it can be loaded later without being built again."""
+    records = Items(paths["records"])
+    try:
+        write_ids(paths[IDS_ROLE], records, paths, rows)
+    finally:
+        records.close()
 
 
 def _check_order(items: Sequence[Item]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from build_jobs.items.embed import Texts
 from shared.contracts.items import Item
 from shared.errors import BuildError, ReleaseError
+from shared.index.cosmos_documents import IDS_ROLE, read_ids
 from shared.index.items import FIELDS, VECTOR_ROLES, Items
 from shared.index.lexical import Lexical
 from shared.index.scan import Vectors
@@ -25,6 +26,7 @@ def verify_items(files: Mapping[str, Path], items: Sequence[Item], texts: Texts,
             _check_vectors(Vectors(files[role], role), role, filled, dimension)
         _check_records(Items(files["records"]), items, texts)
         Lexical(files, len(items))
+        read_ids(files[IDS_ROLE], len(items))
     except ReleaseError as error:
         raise BuildError(f"the index that was written cannot be opened: {error.message}") from error
 

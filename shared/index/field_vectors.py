@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shared.errors import ReleaseIncompatible
+from shared.index.item_vectors import Charge, Nearest, Sought, Store
 from shared.index.items import VECTOR_ROLES
-from shared.index.scan import Float32, Rows, Scanner, Vectors
+from shared.index.scan import Float32, Rows, Scanner, Vectors, top
+from shared.timed import timed
+from shared.work import work
+
+_NOWHERE = np.float32(-np.inf)
 
 
 class FieldVectors:
@@ -50,6 +57,43 @@ class FieldVectors:
     def _broken(self) -> list[Rows]:
         """Rows of each field whose vector cannot be right. Looked at once, when first searched."""
         return [vectors.broken() for vectors in self._fields]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVectors:
+    """Matrices that are mapped into this process, searched whole with these weights; as `ItemVectors` promises."""
+
+    fields: FieldVectors
+    weights: Sequence[float]
+    store: Store = "memory"
+
+    @property
+    def unusable(self) -> int:
+        """Rows with a vector that is neither of unit length nor zero."""
+        return self.fields.unusable
+
+    async def nearest(self, sought: Sought, charge: Charge) -> Nearest:
+        """The best rows. Costs nobody anything, so nothing is charged."""
+        del charge
+        return await work(lambda: self._nearest(sought))
+
+    def describe(self) -> dict[str, Any]:
+        """That they are here."""
+        return {"store": self.store, "degraded": False}
+
+    def close(self) -> None:
+        """End the scan's threads."""
+        self.fields.close()
+
+    def _nearest(self, sought: Sought) -> Nearest:
+        with timed("scan"):
+            scores = self.fields.scores(sought.vector, self.weights)
+            scores = scores if sought.among is None else np.where(sought.among, scores, _NOWHERE)
+            left_out = sought.without
+            rows = top(scores, sought.limit + len(left_out))
+            best = zip(rows.tolist(), scores[rows].tolist(), strict=True)
+            found = [(row, score) for row, score in best if row not in left_out and score > _NOWHERE]
+            return Nearest(found[: sought.limit])
 
 
 def _opened(path: Path, role: str, rows: int, dimension: int) -> Vectors:

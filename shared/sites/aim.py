@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.contracts.constraints import Met, Reading
+from shared.contracts.constraints import Constraint, Met, Reading
 from shared.contracts.notices import Notice, notice
 
 if TYPE_CHECKING:
@@ -33,6 +33,18 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """Rows to search, None for all of them, and the constraints that made it.
+
+    Each of its rows meets all of these; or, where it `is_open`, breaks none and does not say how it stands to one.
+    """
+
+    rows: Mask | None
+    constraints: tuple[Constraint, ...] = ()
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Aim:
     """One wording of a question; `fit` is None where it demands nothing, and then every row may answer."""
 
@@ -49,16 +61,22 @@ class Aim:
         return self.reading.subject if self.reading.says_anything else self.query
 
     @property
-    def pools(self) -> Sequence[Mask | None]:
+    def pools(self) -> Sequence[Pool]:
         """The rows to search, the next pool only where one has too few: those that meet all, then the open ones.
 
         Where nothing is looked up, soft constraints are all there is to choose by, and those that meet them lead.
         """
         if self.fit is None:
-            return [None]
+            return [Pool(None)]
+        hard = self.reading.hard
         if self.searched:
-            return [self.fit.met, self.fit.open]
-        return [self.fit.whole, self.fit.met & ~self.fit.whole, self.fit.open]
+            return [Pool(self.fit.met, hard), Pool(self.fit.open, hard, is_open=True)]
+        whole = self.fit.whole
+        return [
+            Pool(whole, self.reading.constraints),
+            Pool(self.fit.met & ~whole, hard),
+            Pool(self.fit.open, hard, is_open=True),
+        ]
 
     def ranked_as(self, ranker: Ranker) -> str:
         """The question as a ranker reads it: whole, but for one that tells no number from another."""

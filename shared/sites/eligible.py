@@ -125,14 +125,19 @@ def _has(constraint: Constraint, columns: Columns, wording: Wording) -> Verdicts
     value = str(constraint.value)
     if (choice := wording.choice(constraint.field, value)) is not None:
         return _chosen(choice, columns)
-    names = wording.names_of(constraint.field)
-    known = SiteVocabulary(columns)
-    fields = _asked(constraint.field, names, columns)
-    found = np.zeros(columns.rows, np.bool_)
-    for field in fields:
-        values = [one for each in names if field in each.fields for one in known.values(each, field, value)]
-        found |= columns.rows_with(field, values or [value])
-    return settled(found, reduce(np.logical_or, [columns.told(field) for field in fields]))
+    named = words_by_column(constraint.field, value, columns, wording)
+    found = reduce(np.logical_or, [columns.rows_with(field, words) for field, words in named.items()])
+    return settled(found, reduce(np.logical_or, [columns.told(field) for field in named]))
+
+
+def words_by_column(field: str, value: str, columns: Columns, wording: Wording) -> dict[str, list[str]]:
+    """The columns that a name is looked up in, and the words of each that it stands for. One of them is enough."""
+    names, known = wording.names_of(field), SiteVocabulary(columns)
+    found: dict[str, list[str]] = {}
+    for asked in _asked(field, names, columns):
+        values = [one for each in names if asked in each.fields for one in known.values(each, asked, value)]
+        found[asked] = values or [value]
+    return found
 
 
 def _asked(field: str, names: Sequence[Named], columns: Columns) -> Sequence[str]:

@@ -11,10 +11,11 @@ import anyio
 from shared.contracts.notices import Notice, notice
 from shared.contracts.titles import plain_title
 from shared.errors import Unavailable
+from shared.index.item_vectors import Ranked
 from shared.models.ledger import Ledger
 from shared.models.provider import Advisor, Need, Proposed
 from shared.sites.aim import Aim
-from shared.sites.retrieve import Found, Ranked, by_words, found_in
+from shared.sites.retrieve import Found, by_words, found_in
 from shared.sites.site import Site
 from shared.sites.titles import is_denied
 from shared.timed import timed

@@ -6,7 +6,7 @@ only where those are too few. Where it asks for nothing else, those rows are the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ from anyio import create_task_group
 from shared.contracts.ask import Retrieval
 from shared.contracts.items import Item
 from shared.contracts.notices import Notice, notice
-from shared.errors import ReleaseError, Unavailable
+from shared.errors import ReleaseError, StoreError, Unavailable
+from shared.index.item_vectors import Ranked
 from shared.models.ledger import Ledger
 from shared.models.provider import MAX_QUESTION_CHARS, Embedder, Source
 from shared.sites.aim import Aim, Standing
@@ -24,11 +25,9 @@ from shared.timed import timed
 from shared.work import work
 
 if TYPE_CHECKING:
-    from shared.index.columns import Mask
     from shared.index.scan import Float32
 
-Failure = Unavailable | ReleaseError
-Ranked = list[tuple[int, float]]
+Failure = Unavailable | ReleaseError | StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ async def retrieve(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[li
             words = await work(lambda: by_words(aim.searched, site, aim, plan.bm25_count))
     vectors: Ranked = []
     if plan.wants_vectors:
-        vectors = await embedding.search(site, plan.vector_count, without=[row for row, _ in words])
+        vectors = await embedding.search(site, plan.vector_count, [row for row, _ in words], ledger)
         if embedding.failed and not plan.wants_words:
             words = await work(lambda: by_words(aim.searched, site, aim, plan.vector_count))
     found = await work(lambda: found_in(site, aim, words, "bm25") + found_in(site, aim, vectors, "vector"))
@@ -103,7 +102,7 @@ async def _demanded(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[l
         return await work(lambda: _by_columns(aim, site, plan.count)), []
     embedding = _Embedding(aim)
     await embedding.make(site.embedder, ledger)
-    nearest = await embedding.search(site, plan.count, without=())
+    nearest = await embedding.search(site, plan.count, (), ledger)
     if not embedding.failed:
         return await work(lambda: found_in(site, aim, nearest, "vector")), _notices(aim.query, site, plan, embedding)
     return await work(lambda: _by_columns(aim, site, plan.count)), _notices(aim.query, site, plan, embedding)
@@ -112,7 +111,11 @@ async def _demanded(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[l
 def by_words(text: str, site: Site, aim: Aim, count: int) -> Ranked:
     """The rows that a text's words find among those that may answer. For a thread."""
     read = text[:MAX_QUESTION_CHARS]
-    return _filled(aim.pools, count, lambda pool, left: site.bm25(read, left, among=pool))
+    ranked: Ranked = []
+    for pool in aim.pools:
+        if len(ranked) < count:
+            ranked += site.bm25(read, count - len(ranked), among=pool.rows)
+    return ranked
 
 
 def found_in(site: Site, aim: Aim, ranked: Ranked, source: Source) -> list[Found]:
@@ -136,17 +139,8 @@ def _by_columns(aim: Aim, site: Site, count: int) -> list[Found]:
     fit = aim.fit
     if fit is None:
         return []
-    rows = [row for pool in aim.pools if pool is not None for row in fit.ordered(pool, count)]
+    rows = [row for pool in aim.pools if pool.rows is not None for row in fit.ordered(pool.rows, count)]
     return found_in(site, aim, [(row, 0.0) for row in rows[:count]], "columns")
-
-
-def _filled(pools: Sequence[Mask | None], count: int, search: Callable[[Mask | None, int], Ranked]) -> Ranked:
-    """What a search finds in the first pool; of the next ones only as many as are missing."""
-    ranked: Ranked = []
-    for pool in pools:
-        if len(ranked) < count:
-            ranked += search(pool, count - len(ranked))
-    return ranked
 
 
 class _Embedding:
@@ -159,6 +153,7 @@ class _Embedding:
         self._aim = aim
         self._vector: Float32 | None = None
         self.failed = False
+        self.is_whole = True
         self.reason = "model_unavailable"
 
     async def make(self, embedder: Embedder | None, ledger: Ledger) -> None:
@@ -175,20 +170,23 @@ class _Embedding:
         else:
             self._vector = vectors[0]
 
-    async def search(self, site: Site, count: int, without: Collection[int]) -> Ranked:
-        """The nearest items; none where something failed."""
+    async def search(self, site: Site, count: int, without: Collection[int], ledger: Ledger) -> Ranked:
+        """The nearest items of the first pool, and of the next ones only as many as are missing; none where something
+        failed."""
         vector = self._vector
+        ranked: Ranked = []
         if vector is None:
-            return []
-
-        def nearest(pool: Mask | None, left: int) -> Ranked:
-            return site.nearest(vector, left, without, among=pool)
-
+            return ranked
         try:
-            return await work(lambda: _filled(self._aim.pools, count, nearest))
-        except (Unavailable, ReleaseError) as error:
+            for pool in self._aim.pools:
+                if len(ranked) < count:
+                    found = await site.nearest(vector, count - len(ranked), without, pool, ledger)
+                    ranked += found.ranked
+                    self.is_whole = self.is_whole and found.is_whole
+        except (Unavailable, ReleaseError, StoreError) as error:
             self._fail(error)
             return []
+        return ranked
 
     def _fail(self, error: Failure) -> None:
         self.failed, self.reason = True, error.code
@@ -199,6 +197,9 @@ def _notices(text: str, site: Site, plan: Plan, embedding: _Embedding) -> list[N
     if embedding.failed:
         message = "Vector retrieval unavailable; returning BM25 results."
         notices.append(notice("vectors_unavailable", message, reason=embedding.reason))
+    elif not embedding.is_whole:
+        message = "The search by vectors was ended before it was sure of the nearest items; one of them may be missing."
+        notices.append(notice("vectors_partial", message))
     elif plan.wants_vectors and site.vectors and site.vectors.unusable:
         message = "Some items have a field whose vector cannot be used; they are found by their other fields only."
         notices.append(notice("vector_unusable", message, items=site.vectors.unusable))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,27 +21,34 @@ from shared.contracts.release import Embedder as EmbedderSpec
 from shared.contracts.release import Manifest, NullBank
 from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError
 from shared.index.columns import Columns, Mask
-from shared.index.field_vectors import FieldVectors
+from shared.index.cosmos_documents import IDS_ROLE
+from shared.index.field_vectors import FieldVectors, MemoryVectors
 from shared.index.item_lexical import ITEM_WEIGHTS, question_weights
-from shared.index.items import VECTOR_ROLES, Items
-from shared.index.lexical import LEXICAL_ROLES, Lexical
+from shared.index.item_vectors import Sought
+from shared.index.items import FIELDS, VECTOR_ROLES, Items
+from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights
 from shared.index.scan import Float32, Scanner, top
 from shared.release.reader import Progress, Release, current, evict, fetch
 from shared.settings import Settings
 from shared.sites.constraints import read
 from shared.sites.eligible import Eligibility, eligible
 from shared.sites.kinds import Kind
+from shared.sites.store_choice import Stores, store_of
+from shared.sites.terms import terms_where_met, terms_where_open
+from shared.sites.tuning import tuned
 from shared.sites.vocabulary import SiteVocabulary
 from shared.timed import timed
+from shared.work import work
 
 if TYPE_CHECKING:
+    from shared.index.item_vectors import ItemVectors, Nearest, Store
     from shared.models.choice import Models
+    from shared.models.ledger import Ledger
     from shared.models.provider import Embedder
+    from shared.sites.aim import Pool
+    from shared.sites.stores import CosmosStore
 
 WORD_ROLES = ("records", *LEXICAL_ROLES)
-# Name, description and body count alike.
-VECTOR_WEIGHTS = (1.0, 1.0, 1.0)
-_NOWHERE = np.float32(-np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Site:
     """One opened release of a site.
 
     `embedder` is the one the release was built with, None where it could not be had: then only words find anything,
-    the vectors were not fetched, and `lacks` says why.
+    the vectors were not fetched, and `lacks` says why. `stores` are its own, closed with it.
     """
 
     settings: Settings
@@ -58,13 +65,17 @@ class Site:
     release: Release
     records: Items
     lexical: Lexical
-    vectors: FieldVectors | None = None
+    vectors: ItemVectors | None = None
     embedder: Embedder | None = None
     lacks: str = ""
+    stores: Stores | None = None
     columns: Columns = field(init=False)
+    weights: Weights = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", Columns(self.records, self.release.manifest.rows))
+        weights, b = self.settings.bm25_field_weights, self.settings.bm25_field_b
+        object.__setattr__(self, "weights", replace(ITEM_WEIGHTS, fields=tuple(weights), b=tuple(b)))
 
     @property
     def collection(self) -> str:
@@ -116,27 +127,26 @@ class Site:
         `among`, one a row, says which rows may be found; every one without it.
         """
         with timed("keyword"):
-            scores = self.lexical.scores(ITEM_WEIGHTS, question_weights(text, self.lexical))
+            scores = self.lexical.scores(self.weights, question_weights(text, self.lexical))
             scores = scores if among is None else np.where(among, scores, np.float32(0))
             return [(row, score) for row, score in _best(scores, limit) if score > 0]
 
-    def nearest(
-        self, query: Float32, limit: int, without: Collection[int] = (), among: Mask | None = None
-    ) -> list[tuple[int, float]]:
-        """The best `(row, score)` by a query's vector, `(dimension,)`, without some rows; best first, ties by id.
+    async def nearest(
+        self, query: Float32, limit: int, without: Collection[int], pool: Pool, ledger: Ledger
+    ) -> Nearest:
+        """The best `(row, score)` of a pool by a query's vector, `(dimension,)`, without some rows; best first, ties
+        by id.
 
-        `among`, one a row, says which rows may be found; every one without it.
-
-        A score is the sum of three cosines, -3 to 3. Raises ModelUnavailable where there are no vectors here.
+        A score is the sum of three cosines by weight, -3 to 3 where each counts alike. What the store charges goes
+        into the ledger. Raises ModelUnavailable where there are no vectors here, StoreError where they cannot be
+        searched.
         """
         if self.vectors is None:
             raise ModelUnavailable(self.lacks)
-        with timed("scan"):
-            scores = self.vectors.scores(query, VECTOR_WEIGHTS)
-            scores = scores if among is None else np.where(among, scores, _NOWHERE)
-            left_out = set(without)
-            best = _best(scores, limit + len(left_out))
-            return [(row, score) for row, score in best if row not in left_out and score > _NOWHERE][:limit]
+        terms_of = terms_where_open if pool.is_open else terms_where_met
+        terms = await work(lambda: terms_of(pool.constraints, self.columns, self.kind.wording))
+        with ledger.store(self.vectors.store) as charge:
+            return await self.vectors.nearest(Sought(query, limit, frozenset(without), pool.rows, terms), charge)
 
     def stale(self) -> bool:
         """Whether the catalog's pointer has moved since it was opened."""
@@ -153,6 +163,7 @@ class Site:
             "items": self.count,
             "dimensions": manifest.embedder.dimension,
             "embedder": manifest.embedder.model if self.embedder else None,
+            **(self.vectors.describe() if self.vectors else {"store": None, "degraded": True}),
         }
 
     def close(self) -> None:
@@ -161,6 +172,8 @@ class Site:
         self.release.close()
         if self.vectors:
             self.vectors.close()
+        if self.stores:
+            self.stores.close()
 
     def retire(self) -> None:
         """Close, and clear the cache of what no process holds: another release took this one's place."""
@@ -173,24 +186,35 @@ class Site:
         return sum(path.stat().st_size for path in self.release.paths.values())
 
 
-def open_site(settings: Settings, kind: Kind, models: Models | None = None, progress: Progress | None = None) -> Site:
+def open_site(
+    settings: Settings,
+    kind: Kind,
+    models: Models | None = None,
+    progress: Progress | None = None,
+    stores: Stores | None = None,
+) -> Site:
     """Fetch, check and open the current release of a site, and load its embedder beside it. The caller closes `models`.
 
-    Without models, or where they do not have the embedder, only what words need is fetched. Raises SettingsError
-    without a bucket, ReleaseError for what lies in it, BucketError, CacheUnusable.
+    Without models, or where they do not have the embedder, only what words need is fetched. What is opened of
+    `stores` stays open; without them the site has its own, and closes them. Raises SettingsError without a bucket or
+    for a store that cannot be reached, ReleaseError for what lies in the bucket, BucketError, CacheUnusable.
     """
-    bucket = _bucket(settings)
-    with ThreadPoolExecutor(1, thread_name_prefix="models") as pool, ExitStack() as opened:
-        needs = _Needs(models, lambda models, spec: pool.submit(models.embedder, spec))
+    bucket, store = _bucket(settings), store_of(settings, kind.name)
+    owned = Stores(settings) if stores is None and store == "cosmos" else None
+    with ThreadPoolExecutor(2, thread_name_prefix="models") as pool, ExitStack() as opened:
+        needs = _Needs(models, lambda models, spec: pool.submit(models.embedder, spec), store)
+        reached = pool.submit((stores or owned or Stores(settings)).cosmos) if store == "cosmos" and models else None
         release = fetch(bucket, kind.name, needs.roles, Path(settings.cache_dir), progress, kind="items")
         opened.callback(release.close)
         records = opened.enter_context(closing(Items(release.paths["records"])))
         records.check(release.manifest.rows)
         lexical = _lexical(release)
         embedder = needs.embedder()
-        vectors = _vectors(settings, release) if embedder else None
+        cosmos = reached.result() if reached else None
+        vectors = _vectors(settings, release, kind, cosmos) if embedder else None
         opened.pop_all()  # what is served stays open; what was refused was closed on the way out
-    return Site(settings, kind, bucket, release, records, lexical, vectors, embedder, needs.lacks)
+    kind = tuned(kind, settings)
+    return Site(settings, kind, bucket, release, records, lexical, vectors, embedder, needs.lacks, owned)
 
 
 def _bucket(settings: Settings) -> Bucket:
@@ -212,16 +236,27 @@ def _best(scores: Float32, limit: int) -> list[tuple[int, float]]:
 
 def _lexical(release: Release) -> Lexical:
     lexical = Lexical(release.paths, release.manifest.rows)
-    if lexical.fields != len(ITEM_WEIGHTS.fields):
-        raise ReleaseIncompatible(
-            f"lexical.lengths: expected {len(ITEM_WEIGHTS.fields)} fields, found {lexical.fields}"
-        )
+    if lexical.fields != len(FIELDS):
+        raise ReleaseIncompatible(f"lexical.lengths: expected {len(FIELDS)} fields, found {lexical.fields}")
     return lexical
 
 
-def _vectors(settings: Settings, release: Release) -> FieldVectors:
+def _vectors(settings: Settings, release: Release, kind: Kind, cosmos: CosmosStore | None) -> ItemVectors:
+    if cosmos is not None:
+        return cosmos.vectors(release, kind.name)
     manifest = release.manifest
-    return FieldVectors(release.paths, manifest.rows, manifest.embedder.dimension, Scanner(settings.scan_threads))
+    fields = FieldVectors(release.paths, manifest.rows, manifest.embedder.dimension, Scanner(settings.scan_threads))
+    return MemoryVectors(fields, settings.vector_field_weights)
+
+
+def _check_ids(roles: Collection[str], manifest: Manifest) -> None:
+    if IDS_ROLE not in roles:
+        catalog = manifest.catalog
+        raise ReleaseIncompatible(
+            f"the release of {catalog} does not say which items of Cosmos DB are its own (no file {IDS_ROLE}):"
+            " build it anew with `askbucket build items --force` and load it with `askbucket load-cosmos`,"
+            " or set STORE=memory"
+        )
 
 
 @dataclass(slots=True)
@@ -230,15 +265,18 @@ class _Needs:
 
     models: Models | None
     begin: Callable[[Models, EmbedderSpec], Future[Embedder]]
+    store: Store
     lacks: str = "no models are served here"
     opening: Future[Embedder] | None = field(default=None, init=False)
 
     def roles(self, manifest: Manifest) -> Collection[str]:
-        """The roles to fetch; the embedder is opened beside."""
+        """The roles to fetch; the embedder is opened beside. Raises ReleaseIncompatible where none lists what Cosmos
+        DB is to hold."""
         self.opening = None
         if self.models is None:
             return WORD_ROLES
-        if not any(file.role in VECTOR_ROLES for file in manifest.files):
+        roles = {file.role for file in manifest.files}
+        if self.store == "memory" and roles.isdisjoint(VECTOR_ROLES):
             self.lacks = "the release has no vectors"
             return WORD_ROLES
         try:
@@ -246,8 +284,10 @@ class _Needs:
         except ModelUnavailable as error:
             self.lacks = error.message
             return WORD_ROLES
+        if self.store == "cosmos":
+            _check_ids(roles, manifest)
         self.opening = self.begin(self.models, manifest.embedder)
-        return (*WORD_ROLES, *VECTOR_ROLES)
+        return (*WORD_ROLES, *(VECTOR_ROLES if self.store == "memory" else (IDS_ROLE,)))
 
     def embedder(self) -> Embedder | None:
         """The embedder, once it is open; None where it could not be had."""
