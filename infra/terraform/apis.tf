@@ -1,0 +1,32 @@
+locals {
+  apis = [
+    "artifactregistry", "billingbudgets", "cloudresourcemanager", "cloudscheduler", "compute", "iam", "monitoring",
+    "redis", "run", "secretmanager", "storage",
+  ]
+}
+
+resource "google_project_service" "api" {
+  for_each           = toset(local.apis)
+  service            = "${each.key}.googleapis.com"
+  disable_on_destroy = false
+}
+
+resource "google_artifact_registry_repository" "images" {
+  repository_id = "askbucket"
+  location      = var.region
+  format        = "DOCKER"
+  description   = "One image a function, and that of the jobs."
+  depends_on    = [google_project_service.api]
+
+  docker_config {
+    immutable_tags = true
+  }
+
+  cleanup_policies {
+    id     = "keep-the-last-ten"
+    action = "KEEP"
+    most_recent_versions {
+      keep_count = 10
+    }
+  }
+}

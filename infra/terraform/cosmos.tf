@@ -1,0 +1,86 @@
+locals {
+  vector_paths = ["/name_v", "/description_v", "/body_v"]
+}
+
+# Items and vectors of the sites whose store is Cosmos DB: database `samples`, container `items`, a partition a site.
+resource "azurerm_resource_group" "items" {
+  count    = length(local.in_cosmos) > 0 ? 1 : 0
+  name     = "askbucket"
+  location = var.azure_location
+}
+
+resource "azurerm_cosmosdb_account" "items" {
+  count                      = length(local.in_cosmos) > 0 ? 1 : 0
+  name                       = "askbucket-${var.project_id}"
+  location                   = azurerm_resource_group.items[0].location
+  resource_group_name        = azurerm_resource_group.items[0].name
+  offer_type                 = "Standard"
+  kind                       = "GlobalDocumentDB"
+  minimal_tls_version        = "Tls12"
+  automatic_failover_enabled = false
+
+  capabilities {
+    name = "EnableServerless"
+  }
+
+  capabilities {
+    name = "EnableNoSQLVectorSearch"
+  }
+
+  consistency_policy {
+    consistency_level = "Session"
+  }
+
+  geo_location {
+    location          = azurerm_resource_group.items[0].location
+    failover_priority = 0
+  }
+
+  backup {
+    type = "Continuous"
+    tier = "Continuous7Days"
+  }
+}
+
+resource "azurerm_cosmosdb_sql_database" "samples" {
+  count               = length(local.in_cosmos) > 0 ? 1 : 0
+  name                = "samples"
+  resource_group_name = azurerm_resource_group.items[0].name
+  account_name        = azurerm_cosmosdb_account.items[0].name
+}
+
+# Through the API itself: a container's vector policy is set when it is made, and never changes. `askbucket load-cosmos`
+# makes the same container where there is none.
+resource "azapi_resource" "items" {
+  count     = length(local.in_cosmos) > 0 ? 1 : 0
+  type      = "Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers@2024-11-15"
+  name      = "items"
+  parent_id = azurerm_cosmosdb_sql_database.samples[0].id
+
+  body = {
+    properties = {
+      resource = {
+        id = "items"
+        partitionKey = {
+          paths = ["/site"]
+          kind  = "Hash"
+        }
+        indexingPolicy = {
+          indexingMode  = "consistent"
+          automatic     = true
+          includedPaths = [{ path = "/*" }]
+          excludedPaths = [for path in concat(local.vector_paths, ["/record"]) : { path = "${path}/*" }]
+          vectorIndexes = [for path in local.vector_paths : { path = path, type = "quantizedFlat" }]
+        }
+        vectorEmbeddingPolicy = {
+          vectorEmbeddings = [for path in local.vector_paths : {
+            path             = path
+            dataType         = "float32"
+            distanceFunction = "dotproduct"
+            dimensions       = var.vector_dimension
+          }]
+        }
+      }
+    }
+  }
+}

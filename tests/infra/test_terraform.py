@@ -1,0 +1,102 @@
+"""What infra/ says holds for the code, and each rule is able to fail."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from deployment import INFRA, Deployment, read
+from rules import (
+    RULES,
+    Rule,
+    every_bucket_is_closed_and_keeps_versions,
+    every_deadline_is_the_first_to_end,
+    every_folder_is_deployed,
+    every_function_only_reads_releases,
+    every_function_starts_with_what_it_is_given,
+    every_route_leads_to_its_function,
+    every_service_is_reached_and_started_as_it_must_be,
+    every_setting_is_one,
+)
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Deployment:
+    return read()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_X03_what_is_deployed_is_what_the_code_needs(deployment: Deployment, rule: Rule) -> None:
+    assert list(rule(deployment)) == []
+
+
+YAML, FUNCTIONS, STORAGE, IDENTITY = (
+    "functions.yaml", "terraform/functions.tf", "terraform/storage.tf", "terraform/identity.tf",
+)  # fmt: skip
+MISTAKES: list[tuple[Rule, str, str, str, str]] = [
+    (every_folder_is_deployed, YAML, "folder: variable", "folder: variables", "functions/variable is not deployed"),
+    (every_setting_is_one, YAML, "RATE_LIMIT_PER_HOUR", "RATE_LIMIT_PER_YEAR", "RATE_LIMIT_PER_YEAR is set and is no"),
+    (every_setting_is_one, FUNCTIONS, "SPEND_LIMIT_USD_PER_DAY =", "SPEND_LIMIT =", "SPEND_LIMIT is set and is no"),
+    (every_setting_is_one, YAML, 'REFRESH_S: "60"', 'REFRESH_S: "soon"', "settings.reading: REFRESH_S='soon'"),
+    (
+        every_function_starts_with_what_it_is_given, YAML, "needs: [models, releases, stats]\n    routes: [/mcp]",
+        "needs: [releases, stats]\n    routes: [/mcp]", "mcp does not start: ",
+    ),
+    (
+        every_function_starts_with_what_it_is_given, YAML, "needs: [releases]\n    routes: [/variable",
+        "needs: []\n    routes: [/variable", "variable does not start: ",
+    ),
+    (every_route_leads_to_its_function, YAML, "/explore, ", "", "/explore is answered by registry and leads to pages"),
+    (every_route_leads_to_its_function, YAML, "[/mcp]", "[/mcp, /tools]", "/tools leads to mcp, which answers nothing"),
+    (every_route_leads_to_its_function, YAML, "/sites/<kind>/*", "/site/<kind>/*", "/sites/<kind>/ask is answered by"),
+    (every_deadline_is_the_first_to_end, YAML, "timeout_s: 300", "timeout_s: 120", "site: ASKHUB_QUERY_TIMEOUT is 280"),
+    (
+        every_service_is_reached_and_started_as_it_must_be, FUNCTIONS, "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER",
+        "INGRESS_TRAFFIC_ALL", "ingress is 'INGRESS_TRAFFIC_ALL'",
+    ),
+    (
+        every_service_is_reached_and_started_as_it_must_be, YAML, 'THREADS: "20"', 'THREADS: "8"',
+        "max_instance_request_concurrency is '20' and not '8'",
+    ),
+    (
+        every_service_is_reached_and_started_as_it_must_be, FUNCTIONS, 'path = "/health"', 'path = "/"',
+        "startup_probe is '/'",
+    ),
+    (
+        every_bucket_is_closed_and_keeps_versions, STORAGE, 'public_access_prevention    = "enforced"',
+        'public_access_prevention    = "inherited"', "bucket releases: may be public",
+    ),
+    (
+        every_function_only_reads_releases, IDENTITY, '["storage.objects.get"]',
+        '["storage.objects.get", "storage.objects.list"]', "reader may ",
+    ),
+    (
+        every_function_only_reads_releases, IDENTITY, "google_project_iam_custom_role.reader.id",
+        '"roles/storage.objectAdmin"', "functions have roles/storage.objectAdmin on google_storage_bucket.releases",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "file", "right", "wrong", "said"),
+    MISTAKES,
+    ids=[f"{each[0].__name__}-{each[4][:30]}" for each in MISTAKES],
+)
+def test_a_mistake_is_found(tmp_path: Path, rule: Rule, file: str, right: str, wrong: str, said: str) -> None:
+    shutil.copytree(INFRA, tmp_path / "infra")
+    mistaken = tmp_path / "infra" / file
+    text = mistaken.read_text(encoding="utf-8")
+    assert right in text
+    mistaken.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    assert any(said in complaint for complaint in rule(read(tmp_path / "infra"))), said
+
+
+def test_what_is_no_hcl_is_refused_by_its_own_parser(tmp_path: Path) -> None:
+    shutil.copytree(INFRA, tmp_path / "infra")
+    with (tmp_path / "infra" / FUNCTIONS).open("a", encoding="utf-8") as file:
+        file.write('resource "x" "y" {\n')
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        read(tmp_path / "infra")
+    assert "functions.tf" in refused.value.stderr
