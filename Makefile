@@ -10,7 +10,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 PIP := $(RUN)/python -m pip --disable-pip-version-check install --quiet --require-hashes
 
-.PHONY: setup demo test lint lock examples clean
+.PHONY: setup demo test lint lock examples pictures lighthouse clean
 
 setup: $(VENV)/serving.done
 
@@ -21,8 +21,9 @@ demo: setup
 	done
 	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket serve --bucket $(BUCKET) --port $(PORT)
 
+# Two tests at a time: most of what they wait for is one server or one browser. A file's stay together.
 test: $(VENV)/dev.done lint
-	$(RUN)/python -m pytest
+	$(RUN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/dev.done
 	$(RUN)/ruff check .
@@ -32,6 +33,13 @@ lint: $(VENV)/dev.done
 # Asks the demo and writes the examples of docs/api.md and /openapi.json.
 examples: $(VENV)/dev.done
 	$(RUN)/python -m tests.examples
+
+# The pictures of docs/pictures, and how well each page does by Lighthouse; both serve the demo and need a browser.
+pictures: $(VENV)/dev.done
+	$(RUN)/python -m tests.pages.pictures
+
+lighthouse: $(VENV)/dev.done
+	$(RUN)/python -m tests.pages.lighthouse
 
 # The locks hold for every platform and name a digest for every file. Needs `pip install uv`.
 lock:

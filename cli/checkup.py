@@ -1,8 +1,8 @@
 """What `askbucket doctor` looks at: each check is one finding, or one for each catalog, and none stops the others.
 
-Nothing is built, published or fetched, and no model is called. What is written is one object below STATS_URL, which
-is removed again with the folders that it needed, an empty folder where CACHE_DIR is or will be, removed at once, and
-a count in Redis that lasts a second.
+Nothing is built, published or fetched, no model is called, and Cosmos DB is only asked how many items it holds. What
+is written is one object below STATS_URL, which is removed again with the folders that it needed, an empty folder where
+CACHE_DIR is or will be, removed at once, and a count in Redis that lasts a second.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +29,9 @@ from shared.models.weights import BGE_SMALL, INSTALL, installed, locate
 from shared.release.cache import cache_failures, refuse_shared
 from shared.release.manifest import Kind, file_key, pointer_key
 from shared.release.reader import current, read_manifest
-from shared.settings import Settings, without_userinfo
+from shared.settings import Settings, secrets_of, without_userinfo
 from shared.sites.kinds import KINDS
+from shared.sites.store_choice import store_of
 from shared.tables.catalogs import BUILT_IN, Mount, mounts
 from shared.words import counted
 
@@ -66,6 +67,7 @@ class Checkup:
             ("models", self._models),
             ("weights", self._weights),
             ("cache", self._cache),
+            ("cosmos", self._cosmos),
             ("redis", self._redis),
             ("stats", self._stats),
             ("mcp", self._mcp),
@@ -255,6 +257,30 @@ class Checkup:
             if mount.bucket.local_path(file_key(mount.name, file.sha256)) is None
         )
 
+    def _cosmos(self) -> Iterator[Finding]:
+        """That the container is there, fits each release of a site that reads it, and holds as many items."""
+        sites = [manifest for _, manifest in self._complete if self._is_in_cosmos(manifest)]
+        if not sites:
+            said = "no site reads it" if self._settings.cosmos_endpoint else "COSMOS_ENDPOINT is not set"
+            yield Finding("cosmos", "ok", f"{said}: every site has its vectors in memory")
+            return
+        from build_jobs.cosmos.check import counted_in, misfits_of
+        from shared.index.cosmos_client import Account, of_a_question
+
+        with closing(Account(self._settings, of_a_question(self._settings))) as account:
+            for manifest in sites:
+                load = f"run `askbucket load-cosmos --site {manifest.catalog}`"
+                if wrong := misfits_of(account, manifest.embedder.dimension):
+                    yield Finding("cosmos", "failed", f"{manifest.catalog}: {'; '.join(wrong)}", _TODO["cosmos"])
+                    continue
+                there = counted_in(account.container, manifest.catalog)
+                said = f"{manifest.catalog}: the container holds {counted(there, 'item')} for {manifest.rows:,}"
+                lacks = there < manifest.rows
+                yield Finding("cosmos", "failed" if lacks else "ok", said, load if lacks else "")
+
+    def _is_in_cosmos(self, manifest: Manifest) -> bool:
+        return manifest.kind == "items" and store_of(self._settings, manifest.catalog) == "cosmos"
+
     def _redis(self) -> Iterator[Finding]:
         if not self._settings.rate_limit_storage_url:
             yield Finding("redis", "ok", "RATE_LIMIT_STORAGE_URL is not set: each instance counts for itself")
@@ -302,7 +328,7 @@ class Checkup:
 
     def _safe(self, message: str) -> str:
         """The message without what must not be shown, should a library have put it there."""
-        for secret in (self._settings.openrouter_api_key, self._settings.rate_limit_storage_url):
+        for secret in secrets_of(self._settings):
             message = message.replace(secret, "(secret)") if secret else message
         return message
 
@@ -371,6 +397,7 @@ _TODO = {
     "models": "check OPENROUTER_BASE_URL and the network",
     "weights": f"run `{INSTALL}`",
     "cache": "give CACHE_DIR more room, or set it to a folder that this user alone can write to",
+    "cosmos": "check COSMOS_ENDPOINT, COSMOS_KEY or the roles of the identity, and `askbucket load-cosmos --check`",
     "redis": "check RATE_LIMIT_STORAGE_URL and that its server runs",
     "stats": "check STATS_URL and that this process may write there",
     "mcp": "run `pip install --require-hashes -r requirements.txt`",

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.building import add_build_flags, add_questions, gate_text, interruptible, plan_text
 from cli.options import add_bucket, add_json, answer, bucket_url, listed, settings_of
 from cli.progress import StatusLine, duration, progress_text
 from shared.errors import SettingsError
@@ -62,8 +63,8 @@ def add_build_items(kinds: Parsers) -> None:
         "--embedder", choices=("embedded", "openrouter"), help="default: as LLM_PROVIDER or the key says"
     )
     _add_sources(items)
-    items.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
-    items.add_argument("--force", action="store_true", help="build and publish even if nothing changed")
+    add_questions(items, "YAML: questions with answers, or suites of conditions; default: none are asked")
+    add_build_flags(items)
     add_json(items)
     items.set_defaults(run=_build_items)
 
@@ -112,6 +113,7 @@ def _needed(path: Path | None, flag: str) -> Path:
 def _build_items(args: argparse.Namespace) -> int:
     from anyio.from_thread import start_blocking_portal
 
+    from build_jobs.item_samples import read_item_suites
     from build_jobs.items.build import build_items
     from build_jobs.items.embed import RETRIES
     from build_jobs.run import open_build_embedder
@@ -122,7 +124,7 @@ def _build_items(args: argparse.Namespace) -> int:
     settings = dataclasses.replace(settings, llm_max_retries=max(RETRIES, settings.llm_max_retries))
     collection = _collection(args, args.items or [])
     files = args.items or [_needed(collection.items if collection else None, "--items FILE…")]
-    with start_blocking_portal() as portal, closing(Models(settings)) as models:
+    with interruptible(line), start_blocking_portal() as portal, closing(Models(settings)) as models:
         build = partial(
             build_items,
             files,
@@ -132,6 +134,7 @@ def _build_items(args: argparse.Namespace) -> int:
             kind=KINDS[args.site],
             collection=collection,
             catalog=args.catalog,
+            suites=read_item_suites(args.questions or [], KINDS[args.site]),
             dry_run=args.dry_run,
             force=args.force,
             told=lambda progress: line.show(progress_text(progress)),
@@ -152,8 +155,13 @@ def _build_text(report: ItemsReport) -> list[str]:
         f"{report.embedder.model}, {report.embedder.dimension} dimensions; {duration(report.seconds)}, "
         f"${report.cost_usd:.4f}",
     ]
+    lines += plan_text(report.plan) + gate_text(report.gate)
     lines += [f"  {rows:>8,}  {site}" for site, rows in report.sites.items()]
     lines += [f"{counted(count, 'item')} with an empty {field}" for field, count in report.empty.items() if count]
+    if report.cosmos:
+        from cli.cosmos import load_text
+
+        lines += load_text(report.cosmos)
     return lines + _reasons(report.loaded) + report.notes
 
 

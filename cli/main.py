@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import ask, doctor, evaluate, jobs, search, serve
+from cli import ask, cosmos, doctor, evaluate, jobs, search, serve, site
 from cli.bench import command as bench
 from shared.errors import AskbucketError
 from shared.version import VERSION
@@ -42,9 +42,11 @@ def parser() -> argparse.ArgumentParser:
     search.add_parser(verbs)
     ask.add_parser(verbs)
     jobs.add_parsers(verbs)
+    cosmos.add_parser(verbs)
     evaluate.add_parser(verbs)
     bench.add_parser(verbs)
     doctor.add_parser(verbs)
+    site.add_parser(verbs)
     return top
 
 

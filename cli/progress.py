@@ -13,13 +13,14 @@ _EVERY_S = 5.0
 
 
 def progress_text(progress: Progress) -> str:
-    """How far a stage is, how fast, how long it will take yet and, of embedding, what it has cost."""
+    """How far a stage is, how fast, how long it will take yet and, of embedding and loading, what it has cost."""
     text = f"{progress.stage} {progress.done:,}" + (f" of {progress.total:,}" if progress.total else "")
     if progress.rate_s:
         text += f", {progress.rate_s:,.0f} a second"
     if progress.left_s is not None and progress.done < progress.total:
         text += f", {duration(progress.left_s)} left"
-    return text + (f", ${progress.cost_usd:.4f}" if progress.stage == "embed" else "")
+    text += f", {progress.units:,.0f} RU" if progress.units else ""
+    return text + (f", ${progress.cost_usd:.4f}" if progress.stage in ("embed", "load") else "")
 
 
 def duration(seconds: float) -> str:

@@ -27,6 +27,11 @@
     ├── BucketError                     503 bucket_error            object storage failed
     │   ├── ObjectMissing               503 object_missing
     │   └── PreconditionFailed          503 precondition_failed     somebody else switched the pointer
+    ├── StoreError                      503 store_error             Cosmos DB failed
+    │   ├── StoreRefused                503 store_refused           it takes neither this key nor this request
+    │   ├── StoreMissing                503 store_missing           it has no such database or container
+    │   ├── StoreChanged                503 store_changed           somebody else wrote in the meantime
+    │   └── StoreBusy                   503 store_busy              it was throttling for too long
     ├── SettingsError                   500 invalid_settings        raised before anything is served
     └── BuildError                      500 build_failed            an offline job refuses to go on
 
@@ -249,6 +254,37 @@ class PreconditionFailed(BucketError):
     """A conditional write lost: the object changed since it was read."""
 
     code = "precondition_failed"
+
+
+class StoreError(AskbucketError):
+    """Cosmos DB did not answer as it should."""
+
+    status = 503
+    code = "store_error"
+
+
+class StoreRefused(StoreError):
+    """Cosmos DB does not take the key, the identity or what was asked: asking again changes nothing."""
+
+    code = "store_refused"
+
+
+class StoreMissing(StoreError):
+    """Cosmos DB has no database or container of that name."""
+
+    code = "store_missing"
+
+
+class StoreChanged(StoreError):
+    """A conditional write lost: the document changed since it was read."""
+
+    code = "store_changed"
+
+
+class StoreBusy(StoreError):
+    """More was asked of Cosmos DB than it is provisioned for, for longer than could be waited."""
+
+    code = "store_busy"
 
 
 class SettingsError(AskbucketError):

@@ -6,11 +6,12 @@ what it does. docs/settings.md is held to this table by a test.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from shared.errors import SettingsError
 
@@ -45,6 +46,14 @@ def _key(raw: str) -> str:
     return value
 
 
+def _header(raw: str) -> str:
+    """A text that goes into a header: one line of visible ASCII."""
+    value = raw.strip()
+    if not all(" " <= letter <= "~" for letter in value):
+        raise ValueError("expected one line of ASCII")
+    return value
+
+
 def _one_of(*choices: str) -> Callable[[str], str]:
     """One of several words; nothing at all where `choices` has the empty one."""
 
@@ -55,6 +64,56 @@ def _one_of(*choices: str) -> Callable[[str], str]:
         return raw.strip()
 
     return parse
+
+
+class ByField(NamedTuple):
+    """A number for each field of an item."""
+
+    name: float
+    description: float
+    body: float
+
+    def __str__(self) -> str:
+        """As it is set."""
+        return json.dumps(self._asdict())
+
+
+def _by_field(default: ByField, most: float) -> Callable[[str], ByField]:
+    """A JSON object of numbers by field; a field that it leaves out keeps its default."""
+    rule = f"expected a JSON object of numbers from 0 to {most:g} by field: {', '.join(ByField._fields)}"
+
+    def parse(raw: str) -> ByField:
+        given = _json_object(raw, rule)
+        for name, value in given.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if name not in ByField._fields or not is_number or not 0 <= value <= most:
+                raise ValueError(rule)
+        return default._replace(**{name: float(value) for name, value in given.items()})
+
+    return parse
+
+
+def _properties(raw: str) -> str:
+    """A JSON object of lists of names, such as {"movies": ["name", "director"]}, as it was written."""
+    rule = 'expected a JSON object of lists of names by kind, such as {"movies": ["name", "director"]}'
+    for names in _json_object(raw, rule).values():
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
+            raise ValueError(rule)
+    return raw.strip()
+
+
+def _json_object(raw: str, rule: str) -> dict[str, Any]:
+    try:
+        given = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise ValueError(rule) from None
+    if not isinstance(given, dict):
+        raise ValueError(rule)
+    return given
+
+
+# The field weights of BM25F and of the vectors; each of the latter counts alike.
+_WORD_WEIGHTS, _WORD_B, _VECTOR_WEIGHTS = ByField(32.0, 1.0, 0.5), ByField(0.75, 0.75, 0.75), ByField(1.0, 1.0, 1.0)
 
 
 def _number(kind: type[int] | type[float], least: float, most: float, unit: str) -> Callable[[str], float]:
@@ -122,6 +181,39 @@ class Settings:
         "metadata.google.internal",
         "The server that gives a function on `gs://` its access tokens.",
     )
+    store: str = _setting(
+        "STORE",
+        "",
+        "Where the vectors of a site are searched: `memory` or `cosmos`; empty is cosmos for trails, movies and homes "
+        "where COSMOS_ENDPOINT is set, else memory.",
+        parse=_one_of("memory", "cosmos", ""),
+        phase="both",
+    )
+    cosmos_endpoint: str = _setting(
+        "COSMOS_ENDPOINT", "", "The Cosmos DB account: `https://<account>.documents.azure.com/`.", phase="both"
+    )
+    cosmos_key: str = _setting(
+        "COSMOS_KEY", "", "A key of the account; empty asks as the identity that the platform or the user has.",
+        phase="both", parse=_key, secret=True,
+    )  # fmt: skip
+    cosmos_database: str = _setting("COSMOS_DATABASE", "samples", "The database in it.", phase="both")
+    cosmos_container: str = _setting(
+        "COSMOS_CONTAINER", "items", "The container in that, which holds the items of all sites.", phase="both"
+    )
+    cosmos_timeout_s: float = _setting(
+        "COSMOS_TIMEOUT_S",
+        5.0,
+        "Longest search of one question there, retries included; then keyword matches alone are ranked.",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
+    )
+    cosmos_grace_s: float = _setting(
+        "COSMOS_GRACE_S",
+        86_400.0,
+        "How long items that no release lists stay in the container.",
+        phase="build",
+        unit="seconds",
+    )
     refresh_s: float = _setting(
         "REFRESH_S", 60.0, "Age at which the pointer is read again, beside a request.", unit="seconds"
     )
@@ -146,6 +238,13 @@ class Settings:
     )
     openrouter_base_url: str = _setting(
         "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1", "The only address that model calls go to.", phase="both"
+    )
+    app_title: str = _setting(
+        "OPENROUTER_APP_TITLE", "Askbucket", "The name that the gateway lists our calls under; empty is none.",
+        phase="both", parse=_header, blank=True,
+    )  # fmt: skip
+    app_url: str = _setting(
+        "OPENROUTER_APP_URL", "", "The address of the deployment that goes with it.", phase="both", parse=_header
     )
     openrouter_embedding_model: str = _setting(
         "OPENROUTER_EMBEDDING_MODEL", "openai/text-embedding-3-small", "The model of `--embedder openrouter`.",
@@ -181,7 +280,10 @@ class Settings:
         "LLM_MAX_RETRIES", 3, "Attempts of a model call after the first.", phase="both", most=100
     )
     llm_provider_sort: str = _setting(
-        "LLM_PROVIDER_SORT", "throughput", "How the gateway chooses among a chat model's providers; empty leaves it."
+        "LLM_PROVIDER_SORT",
+        "throughput",
+        "How the gateway chooses among a chat model's providers; empty leaves it.",
+        blank=True,
     )
     llm_provider_order: str = _setting(
         "LLM_PROVIDER_ORDER", "", "Providers of a chat model to try first, comma-separated."
@@ -200,7 +302,7 @@ class Settings:
         "ARD_RERANK_REASONING_HEADROOM", 1500, "Room for the judge's thinking on top, in tokens."
     )
     rerank_reasoning_effort: str = _setting(
-        "ARD_RERANK_REASONING_EFFORT", "low", "How hard the judge thinks; empty leaves it to the model."
+        "ARD_RERANK_REASONING_EFFORT", "low", "How hard the judge thinks; empty leaves it to the model.", blank=True
     )
     rerank_description: bool = _setting("ARD_RERANK_DESC", False, "Show the judge each table's description too.")
     spend_limit_usd_per_day: float = _setting(
@@ -215,9 +317,40 @@ class Settings:
     )
     embed_cache_bytes: int = _setting("EMBED_CACHE_BYTES", 33_554_432, "Memory for them.", unit="bytes")
     verdict_cache_entries: int = _setting(
-        "VERDICT_CACHE_ENTRIES", 4_096, "Judgements kept in memory; 0: none.", most=10**12
+        "VERDICT_CACHE_ENTRIES",
+        4_096,
+        "Judgements kept in memory, and as many rankings of items; 0: none.",
+        most=10**12,
     )
-    verdict_cache_bytes: int = _setting("VERDICT_CACHE_BYTES", 16_777_216, "Memory for them.", unit="bytes")
+    verdict_cache_bytes: int = _setting(
+        "VERDICT_CACHE_BYTES", 16_777_216, "Memory for them, for each of the two.", unit="bytes"
+    )
+
+    embedding_calls_per_minute: float = _setting(
+        "EMBEDDING_CALLS_PER_MINUTE", 0.0,
+        "Most calls to an embedding model over the wire in a minute, of all tasks of a build together; 0: no limit.",
+        phase="build",
+    )  # fmt: skip
+    task_index: int = _setting(
+        "CLOUD_RUN_TASK_INDEX", 0, "Which of several tasks this is, from 0; set by the platform in a job.",
+        phase="build",
+    )  # fmt: skip
+    task_count: int = _setting(
+        "CLOUD_RUN_TASK_COUNT", 1, "How many tasks share a build; set by the platform in a job.", phase="build",
+        least=1, most=10_000,
+    )  # fmt: skip
+    gate_most_shrink: float = _setting(
+        "GATE_MOST_SHRINK", 0.2, "Share of a source's rows that a release may lack against the current one.",
+        phase="build", most=1,
+    )  # fmt: skip
+    gate_score_margin: float = _setting(
+        "GATE_SCORE_MARGIN", 0.02, "How much lower judged questions may score than with the current release.",
+        phase="build", most=1,
+    )  # fmt: skip
+    prune_grace_s: float = _setting(
+        "PRUNE_GRACE_S", 86_400.0, "Silence after which a prune takes a build for abandoned.", phase="build",
+        unit="seconds",
+    )  # fmt: skip
 
     stats_url: str = _setting(
         "STATS_URL", "", "Where searches are counted over all instances: a bucket of its own; empty counts in memory."
@@ -296,14 +429,18 @@ class Settings:
         "ROBOTS_NOINDEX", False, "1 asks crawlers to keep off: robots.txt and `X-Robots-Tag`."
     )
     site_urls: str = _setting(
-        "SITE_URLS", "", "Sites whose tools POST /mcp offers too: `<kind>=<URL of the site>`, comma-separated."
+        "SITE_URLS", "", "Sites whose tools POST /mcp offers too, and which the pages ask: `<kind>=<URL of the site>`, "
+        "comma-separated.",
+    )  # fmt: skip
+    tables_url: str = _setting(
+        "TABLES_URL", "", "Where the pages find the tables' routes; empty is the pages' own origin."
     )
     site: str = _setting(
         "SITE", "", "The kind of items that an ask_site function serves, `recipes` and so on: the catalog of that name."
     )
     cors_origins: str = _setting(
         "ASKHUB_CORS_ORIGINS", "https://neuralweb.dev",
-        "Origins whose pages may ask a site, comma-separated; `*` is any, empty is none but its own.",
+        "Origins whose pages may ask a site, comma-separated; `*` is any, empty is none but its own.", blank=True,
     )  # fmt: skip
     heartbeat_s: float = _setting(
         "STREAM_HEARTBEAT", 10.0, "Silence of a stream after which a comment keeps proxies from cutting it."
@@ -346,19 +483,23 @@ class Settings:
     ranking_providers: str = _setting(
         "OPENROUTER_RANKING_PROVIDERS", "coreweave;novita;groq",
         "Providers of the default ranking model, in the order to try, semicolon-separated; empty leaves the choice.",
+        blank=True,
     )  # fmt: skip
     ranking_effort: str = _setting(
-        "OPENROUTER_RANKING_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model."
+        "OPENROUTER_RANKING_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model.", blank=True
     )
     writing_effort: str = _setting(
-        "OPENROUTER_LLM_REASONING_EFFORT", "low", "How hard OPENROUTER_MODEL thinks when it rewrites or writes."
+        "OPENROUTER_LLM_REASONING_EFFORT",
+        "low",
+        "How hard OPENROUTER_MODEL thinks when it rewrites or writes; empty leaves it to the model.",
+        blank=True,
     )
     describer_model: str = _setting(
         "ASKHUB_DESCRIBER_MODEL", "google/gemini-3.8-flash",
         "The chat model that writes what is shown of recipes and reviews.",
     )  # fmt: skip
     describer_effort: str = _setting(
-        "ASKHUB_DESCRIBER_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model."
+        "ASKHUB_DESCRIBER_REASONING_EFFORT", "low", "How hard it thinks; empty leaves it to the model.", blank=True
     )
     lite_model: str = _setting(
         "ASKHUB_LITE_MODEL", "google/gemini-2.5-flash-lite",
@@ -366,6 +507,23 @@ class Settings:
     )  # fmt: skip
     ask_bm25_count: int = _setting("ASKHUB_BM25_RANK_COUNT", 20, "Best keyword matches that are ranked.")
     ask_vector_count: int = _setting("ASKHUB_VECTOR_RANK_COUNT", 20, "Best vector matches beside them.")
+    bm25_field_weights: tuple[float, float, float] = _setting(
+        "ASKHUB_BM25_FIELD_WEIGHTS", _WORD_WEIGHTS, "What a keyword match counts by field; a JSON object.",
+        parse=_by_field(_WORD_WEIGHTS, 1_000),
+    )  # fmt: skip
+    bm25_field_b: tuple[float, float, float] = _setting(
+        "ASKHUB_BM25_FIELD_B", _WORD_B, "How much a field's length takes off such a match, 0 to 1; a JSON object.",
+        parse=_by_field(_WORD_B, 1),
+    )  # fmt: skip
+    vector_field_weights: tuple[float, float, float] = _setting(
+        "ASKHUB_VECTOR_FIELD_WEIGHTS", _VECTOR_WEIGHTS, "What a field's cosine counts; a JSON object.",
+        parse=_by_field(_VECTOR_WEIGHTS, 1_000),
+    )  # fmt: skip
+    ranking_fields: str = _setting(
+        "ASKHUB_RANKING_FIELDS", "",
+        "The properties of a record that a chat ranker is shown, by kind: a JSON object of lists; empty, and for kinds "
+        "that it leaves out, the kind's own.", parse=_properties,
+    )  # fmt: skip
     ranking_batches: int = _setting("ASKHUB_RANKING_BATCH_COUNT", 3, "Calls that share the candidates; 0: one each.")
     ranking_batch_keep: int = _setting("ASKHUB_RANKING_BATCH_RETURN_COUNT", 3, "Most items that one call may keep.")
     ranking_max_tokens: int = _setting("ASKHUB_RANKING_MAX_TOKENS", 800, "Room for a call's verdicts, in tokens.")

@@ -21,7 +21,9 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 from wire import ROOT, Answer, Service, serving  # noqa: E402 - run as a program, too
 
 from shared.edge.openapi.document import EXAMPLES  # noqa: E402
-from shared.edge.openapi.operations import JSON, OPERATIONS, Operation  # noqa: E402
+from shared.edge.openapi.operation import JSON, Operation  # noqa: E402
+from shared.edge.openapi.operations import OPERATIONS  # noqa: E402
+from shared.sites.kinds import KINDS  # noqa: E402
 
 PAGE = ROOT / "docs" / "api.md"
 SHOWN_URL = "http://127.0.0.1:8080"
@@ -34,11 +36,12 @@ _LONGEST_LIST, _LONGEST_TEXT = 2, 160
 _CONSTANT = {
     "requestId": "5f1e0c7a9b3d4e6f", "elapsed_ms": 12, "median": 0.06, "p95": 0.09,
     "generated_at": "2026-01-31T12:00:00Z", "last_at": "2026-01-31T12:00:00Z",
-    "release": "20260131T120000Z-0123456789ab",
+    "release": "20260131T120000Z-0123456789ab", "snapshot_id": "20260131T120000Z-0123456789ab",
+    **dict.fromkeys(("built_at", "evaluated_at", "last_change"), "2026-01-31T12:00:00Z"), "latency_ms": 12,
 }  # fmt: skip
 _A_DAY, _A_TOKEN = "2026-01-31", "NWYxZTBjN2E5YjNkNGU2Zi4z"
 # May differ by a point from one processor to another.
-SCORES = frozenset({"score", "embedScore", "rerankScore", "topScore"})
+SCORES = frozenset({"score", "embedScore", "rerankScore", "topScore", "vector_score", "bm25_score"})
 
 # On the page: the one example that shows an entry and usage whole; what is known by a key, and what is kept of it.
 WHOLE = "post_search"
@@ -48,8 +51,17 @@ _ABRIDGED = {
 }
 _SHORT: Mapping[str, Any] = {"@context": ["…"], "okf:access": {"…": "…"}}
 
-# What they say depends on what was asked before.
-COUNTING = frozenset({"get_stats_json", "get_health", "get_healthz"})
+# What they say depends on what was asked before, or was measured when the demo was built.
+COUNTING = frozenset(
+    {
+        "get_status_json",
+        "get_stats_json",
+        "get_health",
+        "get_healthz",
+        "get_sites_kind_health",
+        "get_sites_kind_healthz",
+    }
+)
 
 # Operation → what is wrong with its second request: parameters, or a body.
 WRONG: Mapping[str, Any] = {
@@ -71,15 +83,15 @@ WRONG: Mapping[str, Any] = {
 
 def request_of(operation: Operation, wrong: bool = False) -> Request:
     """What an operation's example asks."""
-    if operation.body:
-        body = WRONG[operation.id] if wrong else operation.body_example
-        return operation.path, json.dumps(body, ensure_ascii=False).encode()
     given = {each.name: each.example for each in operation.parameters if each.required or each.name in operation.asked}
-    given = dict(WRONG[operation.id]) if wrong else given
+    given = dict(WRONG[operation.id]) if wrong and not operation.body else given
     path = operation.path
     for each in operation.parameters:
         if each.place == "path":
             path = path.replace(f"{{{each.name}}}", quote(given.pop(each.name), safe=""))
+    if operation.body:
+        body = WRONG[operation.id] if wrong else operation.body_example
+        return path, json.dumps(body, ensure_ascii=False).encode()
     return path + (f"?{urlencode(given, safe='/:', quote_via=quote)}" if given else ""), None
 
 
@@ -202,13 +214,15 @@ def write(service: Service) -> None:
 
 def main() -> None:
     """Build and serve the demo and write what it answers; or ask one that runs, at the URL given."""
-    from conftest import build_tiny
+    from building import build_demo_site, build_tiny
 
     if len(sys.argv) > 1:
         write(Service(sys.argv[1].rstrip("/"), Path()))
         return
     with tempfile.TemporaryDirectory() as folder:
         url = build_tiny(Path(folder), ROOT / "demo")
+        for kind in KINDS:
+            build_demo_site(url, kind)
         with serving(url, {"LLM_PROVIDER": "embedded"}) as service:
             write(service)
 

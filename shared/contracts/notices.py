@@ -36,6 +36,7 @@ NoticeCode = Literal[
     "stats_unreadable",
     "triage_failed",
     "vector_unusable",
+    "vectors_partial",
     "vectors_unavailable",
     "verdicts_missing",
     "verdicts_skipped",

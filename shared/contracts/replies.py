@@ -272,25 +272,48 @@ class Health(TypedDict):
     status: Literal["ready", "starting", "refused"]
 
 
+class Latency(TypedDict):
+    """Seconds, within 10 %; null where nothing was measured."""
+
+    median: float | None
+    p95: float | None
+
+
 class ModelCounts(TypedDict):
-    """Billed calls of one model."""
+    """Billed calls of one model, and how long an attempt took, failed ones included."""
 
     calls: int
     tokens: int
     cost_usd: float
+    latency_seconds: Latency
+
+
+class SiteCounts(TypedDict):
+    """Questions to one site and what became of them; `left` are those whose reader went away before the end."""
+
+    asks: int
+    with_results: int
+    no_match: int
+    failed: int
+    left: int
+    latency_seconds: Latency
 
 
 class Counts(TypedDict):
-    """Searches and what became of them; `callers` is how many different addresses, estimated within 2 %."""
+    """Searches and what became of them, and the same of the sites; `latency_seconds` of those that were answered.
+
+    `callers` is how many different addresses, estimated within 2 %, and what models did is, too, of all together."""
 
     searches: int
     with_results: int
     no_match: int
     failed: int
+    latency_seconds: Latency
     callers: int
     calls: int
     tokens: int
     cost_usd: float
+    sites: dict[str, SiteCounts]
 
 
 class DayCounts(Counts):
@@ -318,6 +341,72 @@ class StatsReply(TypedDict):
     notices: list[Told]
 
 
+class StatusResult(TypedDict):
+    """One result of a sample question; `right` where it is one of those expected."""
+
+    identifier: str
+    title: str
+    score: int
+    right: bool
+
+
+class StatusQuestion(TypedDict):
+    """A sample question, what came back, and the rank of the first right result, from 1. At most 250 of a suite."""
+
+    suite: str
+    id: str
+    text: str
+    expected: list[str]
+    results: list[StatusResult]
+    verdict: Literal["right", "partly", "missed", "no_match_right", "no_match_wrong"]
+    rank: int | None
+
+
+class StatusScores(TypedDict):
+    """Of all questions of a suite, shares from 0 to 1; null where no question of it counts there."""
+
+    questions: int
+    recall_at_1: float | None
+    recall_at_10: float | None
+    mrr: float | None
+    no_match_right: float | None
+
+
+class StatusCheck(TypedDict):
+    """One check that a release had to pass, and what it found."""
+
+    name: str
+    verdict: Literal["passed", "failed", "skipped"]
+    message: str
+
+
+class StatusGate(TypedDict):
+    """`forced`: a check failed, and the release was published all the same."""
+
+    verdict: Literal["passed", "forced", "none"]
+    checks: list[StatusCheck]
+
+
+class StatusCatalog(TypedDict):
+    """The ledger of one catalog's current release. `scores` is by suite."""
+
+    catalog: str
+    release: str
+    label: str
+    evaluated_at: str
+    embedder: str
+    judge: str
+    scores: dict[str, StatusScores]
+    gate: StatusGate
+    questions: list[StatusQuestion]
+
+
+class StatusReply(TypedDict):
+    """What sample questions got from each mounted catalog's current release; none of releases without a ledger."""
+
+    catalogs: list[StatusCatalog]
+
+
 class ErrorBody(TypedDict):
     """Every error, whatever went wrong. docs/errors.md says what to do about each `code`."""
 
@@ -328,7 +417,7 @@ class ErrorBody(TypedDict):
     requestId: str
     retryAfterSeconds: NotRequired[int]
     retry_after: NotRequired[int]
-    detail: NotRequired[dict[str, Any]]
+    detail: NotRequired[dict[str, Any] | str]
     valid: NotRequired[list[str]]
     usage: NotRequired[Usage]
 

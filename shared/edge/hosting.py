@@ -14,6 +14,7 @@ from shared.edge.memory import memory_allows
 from shared.edge.process import Hosted, ProcessLoop
 from shared.errors import SettingsError
 from shared.settings import Settings
+from shared.sites.store_choice import Stores, store_of
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -26,17 +27,19 @@ M = TypeVar("M", bound="Mounted")
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What all that asks models in a process has in common: the models, and the loop their connections hang on."""
+    """What all that asks models in a process has in common: the models, the stores, and the loop their connections
+    hang on."""
 
     models: Models
     loop: ProcessLoop
+    stores: Stores
 
 
 def engine(settings: Settings) -> Engine:
     """An engine of its own. Starts nothing; raises SettingsError where the settings name a model without its key."""
     from shared.models.choice import Models  # what only looks up needs no models
 
-    return Engine(Models(settings), ProcessLoop())
+    return Engine(Models(settings), ProcessLoop(), Stores(settings))
 
 
 class Mounted(Protocol):
@@ -51,8 +54,12 @@ class Mounted(Protocol):
 
 
 def host_site(settings: Settings, kind: str, shared: Engine) -> Hosted[Site]:
-    """The current release of this kind's site, to be asked with this engine. Raises SettingsError without a bucket."""
+    """The current release of this kind's site, to be asked with this engine.
+
+    Raises SettingsError without a bucket, or where its store cannot be reached with these settings.
+    """
     bucket_of(settings)
+    store_of(settings, kind)
     return hosted_by(_asker(shared, settings, kind), settings, shared.loop)
 
 
@@ -60,7 +67,7 @@ def site_engine(settings: Settings) -> Engine:
     """An engine for sites, which serve without a chat model where the one that is set lacks its key, and say so."""
     from shared.models.choice import Models
 
-    return Engine(Models(settings, may_lack_a_key=True), ProcessLoop())
+    return Engine(Models(settings, may_lack_a_key=True), ProcessLoop(), Stores(settings))
 
 
 def bucket_of(settings: Settings) -> Bucket:
@@ -106,6 +113,6 @@ def _asker(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress]
         from shared.sites.site import open_site
 
         _ = engine.loop.portal
-        return open_site(settings, KINDS[kind], engine.models, progress)
+        return open_site(settings, KINDS[kind], engine.models, progress, engine.stores)
 
     return opener

@@ -1,4 +1,4 @@
-"""A circuit breaker: after several failed calls in a row the gateway is left alone for a moment.
+"""A circuit breaker: after several failed calls in a row a service is left alone for a moment.
 
 closed ──N failures in a row──▶ open ──open_s later──▶ half-open, one probe ──success──▶ closed
                                  ▲──────────────────────failure──┘
@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from shared.errors import ModelUnavailable
+from shared.errors import AskbucketError, ModelUnavailable
 
 
 @dataclass(slots=True)
 class Health:
-    """What one call found of the gateway; None where it was ended before it found anything."""
+    """What one call found of the service; None where it was ended before it found anything."""
 
     good: bool | None = None
 
@@ -26,7 +26,17 @@ class Health:
 class Breaker:
     """Counts calls, not attempts: five groups judged side by side that each fail once are no outage."""
 
-    def __init__(self, failures: int, open_s: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        failures: int,
+        open_s: float,
+        clock: Callable[[], float],
+        service: str = "The model gateway",
+        refusal: type[AskbucketError] = ModelUnavailable,
+    ) -> None:
+        """`refusal` is what a call gets while open, in the name of `service`; `failures` 0 never opens."""
+        self._service = service
+        self._refusal = refusal
         self._limit = failures
         self._open_s = open_s
         self._clock = clock
@@ -44,7 +54,7 @@ class Breaker:
 
     @contextmanager
     def watch(self) -> Iterator[Health]:
-        """Around one call, which says in `Health` what it found. Raises ModelUnavailable at once while open."""
+        """Around one call, which says in `Health` what it found. Raises the refusal at once while open."""
         probe = self._enter()
         health = Health()
         try:
@@ -62,8 +72,8 @@ class Breaker:
                 return False
             if self._left_s() > 0 or self._probing:
                 wait = max(1, math.ceil(self._left_s()))
-                message = "The model gateway failed several times in a row and is left alone for a moment"
-                raise ModelUnavailable(message, retry_after_s=wait)
+                message = f"{self._service} failed several times in a row and is left alone for a moment"
+                raise self._refusal(message, retry_after_s=wait)
             self._probing = True
             return True
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shared.contracts.release import NullBank
     from shared.models.cross_encoder import CrossEncoder
     from shared.models.embedded import EmbeddedEmbedder
-    from shared.models.provider import Advisor, Describer, Embedder, Judge, Ranker, Writer
+    from shared.models.provider import Advisor, Asker, Describer, Embedder, Judge, Ranker, Writer
 
 JudgeProvider = Literal["openrouter", "embedded", "none"]
 
@@ -142,6 +142,10 @@ class Models:
     def describer(self) -> Describer | None:
         """Who writes what is shown of results; None where no chat model is configured."""
         return self._gateway.describer() if self._provider == "openrouter" else None
+
+    def asker(self) -> Asker | None:
+        """Who says how people would look for a table; None where no chat model is configured."""
+        return self._gateway.asker() if self._provider == "openrouter" else None
 
     def lite_writer(self) -> Writer | None:
         """Who sums up the results of a simple question; None where no chat model is configured."""

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from shared.models.cached_ranker import CachedRanker, Verdicts
     from shared.models.chat_advisor import ChatAdvisor
+    from shared.models.chat_asker import ChatAsker
     from shared.models.chat_describer import ChatDescriber
     from shared.models.chat_judge import ChatJudge
-    from shared.models.chat_ranker import ChatRanker
     from shared.models.chat_writer import ChatWriter
-    from shared.models.decision_ranker import DecisionRanker
     from shared.models.openrouter import OpenRouterClient
     from shared.models.openrouter_embedder import OpenRouterEmbedder
     from shared.models.provider import Judgement
@@ -46,6 +46,9 @@ class Gateway:
         self._verdicts: Cache[Judgement] = Cache(
             settings.verdict_cache_entries, settings.verdict_cache_bytes, _judgement_bytes
         )
+        self._rankings: Cache[Verdicts] = Cache(
+            settings.verdict_cache_entries, settings.verdict_cache_bytes, _verdicts_bytes
+        )
 
     def check_key(self) -> None:
         """Raises ModelUnavailable without a key. Opens and imports nothing: that is 40 ms of a start without one."""
@@ -64,25 +67,23 @@ class Gateway:
 
         return ChatJudge(self.client(), self._settings, self._verdicts)
 
-    def ranker(self, model: str = "") -> ChatRanker | DecisionRanker:
+    def ranker(self, model: str = "") -> CachedRanker:
         """The ranker of items, by the settings' model or by this one. Raises ModelUnavailable without a key."""
+        from shared.models.cached_ranker import CachedRanker
+
         chosen = ranking_model(model or self._settings.ranking_model)
         if chosen.kind == "decision":
             from shared.models.decision_ranker import DecisionRanker
 
-            return DecisionRanker(self.client(), self._settings, chosen.id)
+            return CachedRanker(DecisionRanker(self.client(), self._settings, chosen.id), self._rankings)
         from shared.models.chat_ranker import ChatRanker
 
-        return ChatRanker(self.client(), self._settings, chosen.id)
+        return CachedRanker(ChatRanker(self.client(), self._settings, chosen.id), self._rankings)
 
-    def fallback_ranker(self) -> ChatRanker | None:
+    def fallback_ranker(self) -> CachedRanker | None:
         """Who ranks where a decision model cannot; None where the settings want none. Raises ModelUnavailable."""
         model = self._settings.decision_fallback_model
-        if not model:
-            return None
-        from shared.models.chat_ranker import ChatRanker
-
-        return ChatRanker(self.client(), self._settings, ranking_model(model).id)
+        return self.ranker(model) if model else None
 
     def writer(self, *, lite: bool = False) -> ChatWriter:
         """The writer that the settings name, or the light one. Raises ModelUnavailable without a key."""
@@ -102,6 +103,12 @@ class Gateway:
 
         return ChatDescriber(self.client(), self._settings)
 
+    def asker(self) -> ChatAsker:
+        """Who says how people would look for a table. Raises ModelUnavailable without a key."""
+        from shared.models.chat_asker import ChatAsker
+
+        return ChatAsker(self.client(), self._settings)
+
     def client(self) -> OpenRouterClient:
         """The one client. To be called from a thread that may take 0.1 s, not from the event loop."""
         from shared.models.openrouter import OpenRouterClient
@@ -114,7 +121,12 @@ class Gateway:
     def describe(self) -> dict[str, Any]:
         """For /health, from memory."""
         known = self._client.describe() if self._client is not None else {}
-        return {**known, "query_vectors": self._vectors.describe(), "verdicts": self._verdicts.describe()}
+        return {
+            **known,
+            "query_vectors": self._vectors.describe(),
+            "verdicts": self._verdicts.describe(),
+            "rankings": self._rankings.describe(),
+        }
 
     def close(self) -> None:
         """Close the connections; from any thread but the event loop's, before that loop ends."""
@@ -125,6 +137,11 @@ class Gateway:
 def _judgement_bytes(judgement: Judgement) -> int:
     """What a judgement takes in memory: a verdict is 48 bytes, its float and its place in the tuple 32."""
     return 100 + 80 * len(judgement.verdicts)
+
+
+def _verdicts_bytes(verdicts: Verdicts) -> int:
+    """A verdict with its float and its place in the tuple, and its reason, a letter in two bytes at most."""
+    return sum(130 + 2 * len(verdict.why) for verdict in verdicts)
 
 
 def _check_fallback(model: str) -> None:

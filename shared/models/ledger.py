@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shared.contracts.usage import CallEvent, Outcome, Spent, Usage
+from shared.errors import AskbucketError
+from shared.index.item_vectors import Charge, Store
 
 MAX_EVENTS = 200
 
@@ -22,6 +27,17 @@ class Attempt:
     cached_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One search of a store that charges for it: `outcome` is `success`, an error's code or `cancelled`."""
+
+    store: Store
+    units: float
+    requests: int
+    elapsed_ms: float
+    outcome: str
+
+
 class Ledger:
     """Counts the attempts of one request. Safe to share between the threads and tasks that serve it."""
 
@@ -32,6 +48,29 @@ class Ledger:
         self._billed: list[CallEvent] = []
         self._attempts: list[Attempt] = []
         self._provider_cost = False
+        self._searches: list[Searched] = []
+
+    @contextmanager
+    def store(self, name: Store) -> Iterator[Charge]:
+        """Around a search of a store, which says in `Charge` what it cost. What is in memory costs nothing and is not
+        written down."""
+        charge, outcome, began_s = Charge(), "cancelled", time.perf_counter()
+        try:
+            yield charge
+            outcome = "success"
+        except AskbucketError as error:
+            outcome = error.code
+            raise
+        finally:
+            if name != "memory":
+                elapsed_ms = (time.perf_counter() - began_s) * 1e3
+                with self._lock:
+                    self._searches.append(Searched(name, charge.units, charge.requests, elapsed_ms, outcome))
+
+    def searches(self) -> list[Searched]:
+        """Every search of a store that charges, in the order in which they ended."""
+        with self._lock:
+            return list(self._searches)
 
     def record(
         self,

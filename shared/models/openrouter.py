@@ -337,10 +337,7 @@ class OpenRouterClient:
                 trust_env=False,
                 follow_redirects=False,
                 limits=httpx.Limits(max_connections=100, max_keepalive_connections=32, keepalive_expiry=30.0),
-                headers={
-                    "Authorization": f"Bearer {self._settings.openrouter_api_key}",
-                    "Content-Type": "application/json",
-                },
+                headers=_headers(self._settings),
             )
         return self._pool
 
@@ -395,6 +392,16 @@ async def _whole(response: httpx.Response) -> Json:
     if isinstance(reply.get("error"), dict):  # OpenRouter reports a provider's failure inside of a 200
         raise _refused(_status(reply["error"].get("code")), response.headers, raw)
     return reply
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    """What every call carries: the key, and who is asking where the settings say so."""
+    named = {"X-OpenRouter-Title": settings.app_title, "HTTP-Referer": settings.app_url}
+    return {
+        "Authorization": f"Bearer {settings.openrouter_api_key}",
+        "Content-Type": "application/json",
+        **{name: value for name, value in named.items() if value},
+    }
 
 
 def _is_stream(response: httpx.Response) -> bool:

@@ -338,3 +338,30 @@ class Writer(Protocol):
 
         Raises ModelUnavailable, BudgetExhausted.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A table that questions are wanted for: what it is called, what it is, and whom or what it describes."""
+
+    title: str
+    description: str
+    scope: str
+
+
+class Asker(Protocol):
+    """Says how people would look for a table."""
+
+    @property
+    def model(self) -> str:
+        """The model's id."""
+
+    @property
+    def version(self) -> int:
+        """Of what it is told: with another version it would write other questions."""
+
+    async def ask(self, measures: Sequence[Asked], ledger: Ledger) -> Mapping[int, tuple[str, ...]]:
+        """Questions of each measure, by its index; one without any is left out.
+
+        Raises ModelUnavailable, BudgetExhausted.
+        """

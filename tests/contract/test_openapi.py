@@ -17,11 +17,15 @@ from referencing.jsonschema import DRAFT202012
 from werkzeug.test import EnvironBuilder
 from wire import ROOT, Service
 
+from cli.gateway import PAGES
 from cli.gateway import gateway as make_gateway
+from functions.ask_site.service import create as create_site
 from shared.contracts.tables import SearchQuery, SearchRequest
 from shared.edge.app import App
 from shared.edge.openapi.document import EXAMPLES, document
-from shared.edge.openapi.operations import JSON, OPERATIONS
+from shared.edge.openapi.operation import JSON
+from shared.edge.openapi.operations import OPERATIONS
+from shared.edge.openapi.site_operations import SITE
 from shared.settings import Settings
 from shared.tables.request import parse_search
 
@@ -58,13 +62,15 @@ def test_its_version_is_the_packages() -> None:
 
 
 def test_every_route_is_described_and_every_description_is_a_route() -> None:
-    functions = make_gateway(Settings(bucket_url="file:///nowhere")).functions
+    settings = Settings(bucket_url="file:///nowhere", site="movies")
+    served = {(name, app, "") for name, app in make_gateway(settings).functions.items() if name != PAGES}
+    served.add((SITE, create_site(settings), "/sites/{kind}"))
     answered = {
-        (name if path not in ("/health", "/healthz") else "every", method, path)
-        for name, app in functions.items()
+        (name if mount or path not in ("/health", "/healthz") else "every", method, mount + path)
+        for name, app, mount in served
         for path in app.paths
         for method in methods_of(app, path)
-    }
+    } | {(SITE, "GET", "/sites"), (SITE, "GET", "/who"), (SITE, "POST", "/who")}
     described = {(operation["tags"][0], method, path) for method, path, operation in operations()}
     assert answered == described
 

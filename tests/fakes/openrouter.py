@@ -360,6 +360,8 @@ def speak(messages: Sequence[Mapping[str, str]]) -> str:
         return triaged(asked)
     if "wanted" in asked:
         return expanded(asked)
+    if "measures" in asked:
+        return questioned(asked)
     if "items" in asked:
         return described(asked)
     if "rs" in asked:
@@ -410,6 +412,13 @@ def described(asked: Mapping[str, Any]) -> str:
     items = [{"i": i, "keep": bool(name), "d": f"{name} fits.{swap}" if name else ""} for i, name in enumerate(names)]
     kept = ", ".join(filter(None, names[:3]))
     return json.dumps({"items": items, "summary": f"{kept} fit best." if kept else ""})
+
+
+def questioned(asked: Mapping[str, Any]) -> str:
+    """Two questions of each measure, made of its title."""
+    titles = [str(each["title"]) for each in asked["measures"]]
+    questions = [{"i": i, "q": [f"How much {title}?", f"look up {title}"]} for i, title in enumerate(titles)]
+    return json.dumps({"questions": questions})
 
 
 def standalone(asked: Mapping[str, Any]) -> str:

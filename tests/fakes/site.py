@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +20,15 @@ from shared.contracts.ask import AskRequest
 from shared.contracts.events import Answer, Candidate, Event, Failed, Result, Rewritten, Said, Used
 from shared.contracts.items import Item
 from shared.contracts.release import Embedder, Family
+from shared.index.columns import Mask
+from shared.index.scan import Float32
 from shared.models.choice import Models
 from shared.models.gateway import Gateway
+from shared.models.ledger import Ledger
 from shared.models.retry import Pace
 from shared.release import writer
 from shared.settings import Settings
+from shared.sites.aim import Pool
 from shared.sites.answer import panel_of
 from shared.sites.ask import ask
 from shared.sites.fields import fields_of
@@ -108,6 +112,13 @@ def publish(folder: Path, items: Sequence[Item], kind: Kind, dimension: int = DI
     return url
 
 
+def nearest(
+    site: Site, query: Float32, limit: int, without: Collection[int] = (), rows: Mask | None = None
+) -> list[tuple[int, float]]:
+    """The rows nearest to a vector among these, on a loop of its own."""
+    return anyio.run(site.nearest, query, limit, without, Pool(rows), Ledger()).ranked
+
+
 @dataclass
 class Asked:
     """The events of one answer."""
@@ -184,9 +195,15 @@ class Here:
                 if self.on_event:
                     self.on_event(event)
         finally:
-            if self.fake is not None:
-                await self.gateway.client().aclose()
+            await self.aclose()
         return asked
+
+    async def aclose(self) -> None:
+        """Close what is connected, before the loop ends."""
+        if self.fake is not None:
+            await self.gateway.client().aclose()
+        if self.site.stores is not None:
+            await self.site.stores.aclose()
 
 
 @contextmanager
@@ -197,7 +214,10 @@ def site_here(
     reached = {"openrouter_api_key": KEY, "openrouter_base_url": fake.url} if fake else {"llm_provider": "none"}
     with tempfile.TemporaryDirectory() as folder:
         url = publish(Path(folder), movies() if items is None else items, KINDS[kind])
-        settings = Settings(**{**reached, "bucket_url": url, "cache_dir": str(Path(folder) / "cache"), **given})
+        # A test that lets a ranking fail must not be answered from what another one of its module was told.
+        unkept = {"verdict_cache_entries": 0}
+        where = {"bucket_url": url, "cache_dir": str(Path(folder) / "cache")}
+        settings = Settings(**{**reached, **unkept, **where, **given})
         gateway = Gateway(settings, Pace(back_off_s=0.001))
         models = Models(settings)
         models._gateway = gateway  # backs off for a millisecond, not for seconds

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from conftest import TINY_LEAVES, build_tiny
+from building import TINY_LEAVES, build_tiny
 from wire import Service, serving
 
 from build_jobs.collect import collect

@@ -22,7 +22,8 @@ from jsonschema import Draft202012Validator
 from wire import Answer, Service
 
 from shared.edge.openapi.document import document, statuses
-from shared.edge.openapi.operations import JSON, OPERATIONS, Operation
+from shared.edge.openapi.operation import JSON, Operation
+from shared.edge.openapi.operations import OPERATIONS
 
 SEEDS = int(os.environ.get("ASKBUCKET_SEEDS", "200"))
 DOCUMENT = document("http://127.0.0.1:8080/")
@@ -150,9 +151,9 @@ def _value(chance: random.Random, depth: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS), ids=lambda seed: f"seed_{seed}_")
-def test_Q12_whatever_is_asked_the_reply_is_one_that_is_documented(gateway: Service, seed: int):
+def test_Q12_whatever_is_asked_the_reply_is_one_that_is_documented(demo_gateway: Service, seed: int):
     request = drawn(seed)
-    answer = gateway.send(request.method, request.path, request.body, request.headers)
+    answer = demo_gateway.send(request.method, request.path, request.body, request.headers)
     assert answer.headers["X-Request-Id"], request
     assert answer.status != 500, request
     assert answer.status in allowed(request), (request, answer.content[:300])
@@ -194,8 +195,8 @@ def assert_documented(answer: Answer, request: Drawn) -> None:
     assert kind in found.media, request
     if kind == JSON:
         answers = DOCUMENT["paths"][found.path][found.method.lower()]["responses"]["200"]
-        name = answers["content"][JSON]["schema"].get("$ref", "").rpartition("/")[2]
-        assert not name or validator(name).is_valid(json.loads(answer.content)), (request, answer.content[:300])
+        schema = {**DOCUMENT, **answers["content"][JSON]["schema"]}
+        assert Draft202012Validator(schema).is_valid(json.loads(answer.content)), (request, answer.content[:300])
     else:
         answer.content.decode("utf-8")
 

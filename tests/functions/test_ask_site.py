@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from conftest import build_tiny
+from building import build_tiny
 from fakes.openrouter import KEY, OpenRouter, content, stall
 from rpc import request, send
 from stream_reader import SCRIPTED, reading, types, until
@@ -170,6 +170,21 @@ def test_usage_names_the_stream_it_belongs_to(sites: Service):
         )
     whole = sites.get("/sites/trails/ask?query=waterfall&mode=list&streaming=false").json
     assert whole["usage"]["query_id"] == whole["query_id"] != ""
+
+
+def test_what_sites_are_asked_counts_by_site_and_so_do_calls_of_their_tool(sites_bucket: str):
+    with serving(sites_bucket, {"LLM_PROVIDER": "embedded"}) as service:
+        for _ in range(2):
+            assert service.get("/sites/trails/ask?query=waterfall&mode=list").status == 200
+        assert service.get("/sites/recipes/ask?query=soup&streaming=false").status == 200
+        assert service.get("/sites/recipes/ask?query=soup&mode=sing").status == 400
+        assert rpc(service, "tools/call", name="ask", arguments={"query": "waterfall", "mode": "list"})["result"]
+        told = service.get("/stats.json").json
+    assert {kind: each["asks"] for kind, each in told["total"]["sites"].items()} == {"recipes": 1, "trails": 3}
+    assert told["total"]["sites"]["trails"]["latency_seconds"]["median"] > 0
+    assert sum(each["calls"] for each in told["models"].values()) >= 4, "the question was embedded each time"
+    assert all(each["latency_seconds"]["median"] is not None for each in told["models"].values())
+    assert told["total"]["searches"] == 0
 
 
 def test_limits_of_one_site_are_not_anothers(sites_bucket: str):

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from wire import Service, free_port
 
-from build_jobs.leaves import generate
+from build_jobs.leaves import families
 from cli import gateway as gateway_of
-from cli import jobs
+from cli import leaves
 from cli.main import main
 from shared.version import VERSION
 
@@ -76,7 +76,7 @@ def test_an_empty_bucket_is_one_line_and_exit_1(tmp_path: Path, capsys: pytest.C
     assert "built-in" in line
 
 
-VERBS = "serve search leaves build publish rollback releases prune evaluate bench doctor".split()
+VERBS = "serve search leaves build load-cosmos publish rollback releases prune evaluate bench doctor".split()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -88,12 +88,12 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_names_that_help_writes_out_are_those_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb, names in (("leaves", generate.FAMILIES), ("serve", gateway_of.FUNCTIONS)):
+    for verb, names in (("leaves", families.FAMILIES), ("serve", gateway_of.FUNCTIONS)):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         shown = " ".join(capsys.readouterr().out.split())
         assert [name for name in names if f" {name}" not in shown] == []
-    assert set(jobs.FAMILIES) == set(generate.FAMILIES)
+    assert set(leaves.FAMILIES) == set(families.FAMILIES)
 
 
 def line_of(capsys: pytest.CaptureFixture[str], command: list[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TINY_LEAVES, build_demo_site
+from building import TINY_LEAVES, build_demo_site
 from fakes.openrouter import KEY, OpenRouter
 from fakes.site import movies, publish
 from wire import free_port

@@ -6,7 +6,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from conftest import TINY_LEAVES, build_tiny
+from building import TINY_LEAVES, build_tiny
 from wire import Service, serving
 
 THREADS = 8

@@ -11,12 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import TINY_LEAVES
+from building import TINY_LEAVES
 from test_build_embed import HashEmbedder
 
+from build_jobs.build_report import BuildReport
 from build_jobs.collect import collect
 from build_jobs.index import documents_of
-from build_jobs.run import BuildReport, build_tables
+from build_jobs.run import build_tables
 from build_jobs.verify import verify_documents
 from shared.bucket.base import open_bucket
 from shared.errors import BuildError, ReleaseIncompatible

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes.openrouter import KEY, OpenRouter, embed
-from fakes.site import DIMENSION, publish
+from fakes.site import DIMENSION, nearest, publish
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -253,8 +253,8 @@ def test_only_rows_of_the_mask_are_found_by_words_and_by_vector(site: Site):
     assert split(fit) == ([0, 1, 2], [])
     query = np.array(embed("river walk", DIMENSION), np.float32)
     assert sorted(row for row, _ in site.bm25("river", 10, fit.met)) == [0, 1, 2]
-    assert sorted(row for row, _ in site.nearest(query, 10, among=fit.met)) == [0, 1, 2]
-    assert sorted(row for row, _ in site.nearest(query, 10, without=[1], among=fit.met)) == [0, 2]
+    assert sorted(row for row, _ in nearest(site, query, 10, rows=fit.met)) == [0, 1, 2]
+    assert sorted(row for row, _ in nearest(site, query, 10, without=[1], rows=fit.met)) == [0, 2]
 
 
 def test_a_search_among_rows_keeps_scores_and_order_of_the_whole_one(site: Site):
@@ -262,11 +262,11 @@ def test_a_search_among_rows_keeps_scores_and_order_of_the_whole_one(site: Site)
     mask[[1, 4, 6]] = True
     query = np.array(embed("walk 5", DIMENSION), np.float32)
     assert site.bm25("walk 5", 9, mask) == [each for each in site.bm25("walk 5", 9) if mask[each[0]]]
-    assert site.nearest(query, 9, among=mask) == [each for each in site.nearest(query, 9) if mask[each[0]]]
+    assert nearest(site, query, 9, rows=mask) == [each for each in nearest(site, query, 9) if mask[each[0]]]
 
 
 def test_nothing_is_found_among_no_rows(site: Site):
     nothing = np.zeros(site.count, np.bool_)
     query = np.array(embed("walk", DIMENSION), np.float32)
     assert site.bm25("walk", 9, nothing) == []
-    assert site.nearest(query, 9, among=nothing) == []
+    assert nearest(site, query, 9, rows=nothing) == []

@@ -54,6 +54,8 @@ WRAPPERS = {
     "pydantic": {"shared/edge/mcp/endpoint.py"},
     "starlette": set(),
     "google": {"shared/bucket/gcs"},
+    "azure": {"shared/index/cosmos_client.py"},
+    "aiohttp": {"shared/index/cosmos_client.py"},
     "boto3": {"shared/bucket/s3.py"},
     "botocore": {"shared/bucket/s3.py"},
     "werkzeug": {"shared/edge", "cli"},
@@ -179,4 +181,5 @@ def test_a_search_function_imports_neither_build_jobs_nor_the_command_line():
 
 def test_a_site_opens_its_port_before_it_imports_vectors_models_or_an_event_loop():
     heavy = {"numpy", "numkong", "onnxruntime", "tokenizers", "anyio", "asyncio", "httpx", "mcp", "pydantic", "yaml"}
+    heavy |= {"azure", "aiohttp"}
     assert not loaded_by("functions.ask_site.service") & heavy

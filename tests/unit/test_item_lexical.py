@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from shared.index.item_lexical import ITEM_WEIGHTS, STOP_WORDS, item_query_token
 from shared.index.lexical import Lexical, write_lexical
 
 
-def reference(documents, question):
+def reference(documents, question, weights=(32, 1, 0.5), bs=(0.75, 0.75, 0.75)):
     """BM25F: one df and one saturation a token, lengths over filled fields, nothing times k1 + 1."""
     docs = [[item_tokens(field) for field in document] for document in documents]
     filled = [[len(d[f]) for d in docs if d[f]] for f in range(3)]
@@ -23,8 +24,8 @@ def reference(documents, question):
     for t in item_query_tokens(question):
         df = sum(any(t in field for field in d) for d in docs)
         for row, d in enumerate(docs):
-            parts = zip((32, 1, 0.5), d, average, strict=True)
-            w = sum(weight * f.count(t) / (0.25 + 0.75 * len(f) / avg) for weight, f, avg in parts)
+            parts = zip(weights, bs, d, average, strict=True)
+            w = sum(weight * f.count(t) / (1 - b + b * len(f) / avg) for weight, b, f, avg in parts)
             scores[row] += math.log(1 + (len(docs) - df + 0.5) / (df + 0.5)) * w / (1.5 + w)
     return scores
 
@@ -33,8 +34,8 @@ def index_of(folder, documents):
     return Lexical(write_lexical(folder, documents, item_tokens), len(documents))
 
 
-def scores_of(index, question):
-    return index.scores(ITEM_WEIGHTS, question_weights(question, index)).tolist()
+def scores_of(index, question, weights=ITEM_WEIGHTS):
+    return index.scores(weights, question_weights(question, index)).tolist()
 
 
 WORDS = st.lists(
@@ -47,6 +48,19 @@ WORDS = st.lists(
 def test_scores_agree_with_a_plain_reference(tmp_path_factory, documents, question):
     index = index_of(tmp_path_factory.mktemp("items"), documents)
     assert scores_of(index, question) == pytest.approx(reference(documents, question), rel=1e-4, abs=1e-5)
+
+
+@given(
+    st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=12),
+    WORDS,
+    st.tuples(*[st.floats(0, 40)] * 3),
+    st.tuples(*[st.floats(0, 1)] * 3),
+)
+@settings(max_examples=50, deadline=None)
+def test_weights_and_b_are_those_of_each_field(tmp_path_factory, documents, question, weights, bs):
+    index = index_of(tmp_path_factory.mktemp("items"), documents)
+    found = scores_of(index, question, replace(ITEM_WEIGHTS, fields=weights, b=bs))
+    assert found == pytest.approx(reference(documents, question, weights, bs), rel=1e-3, abs=1e-4)
 
 
 def test_a_word_typed_twice_counts_twice(tmp_path):

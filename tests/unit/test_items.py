@@ -10,6 +10,7 @@ import pytest
 from build_jobs.item_index import write_item_index
 from shared.contracts.items import Item
 from shared.errors import BuildError, ReleaseIncompatible
+from shared.index.cosmos_documents import IDS_ROLE
 from shared.index.items import FIELDS, VECTOR_ROLES, Items, write_items
 from shared.index.lexical import LEXICAL_ROLES
 from shared.sites.kinds import KINDS
@@ -89,7 +90,7 @@ def test_R04_another_number_of_items_than_the_manifest_says_is_refused(tmp_path)
 
 def test_a_releases_files_are_those_that_a_site_opens(tmp_path):
     files = index(tmp_path, [item("a", name="Amélie"), item("b", name="Brazil")])
-    assert set(files) == {"records", *VECTOR_ROLES, *LEXICAL_ROLES}
+    assert set(files) == {"records", *VECTOR_ROLES, *LEXICAL_ROLES, IDS_ROLE}
     assert all(path.exists() for path in files.values())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TINY_LEAVES
+from building import TINY_LEAVES
 from test_build_embed import HashEmbedder
 from wire import ROOT
 

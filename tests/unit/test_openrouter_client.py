@@ -307,6 +307,14 @@ def test_the_breaker_leaves_the_gateway_alone_and_tries_again_later(fake):
     assert gateway.describe()["circuit"]["embeddings"] == "closed"
 
 
+def test_the_gateway_is_told_who_asks_and_nothing_where_that_is_not_set(fake):
+    ask(gateway_for(fake, app_url="https://ask.example"), embedding("rain"))
+    ask(gateway_for(fake, app_title=""), embedding("rain"))
+    told, untold = (seen.headers for seen in fake.seen)
+    assert (told["x-openrouter-title"], told["http-referer"]) == ("Askbucket", "https://ask.example")
+    assert untold.keys().isdisjoint({"x-openrouter-title", "http-referer"})
+
+
 def test_a_refused_key_is_no_outage(fake):
     gateway = gateway_for(fake, llm_breaker_failures=1)
     fake.fail(status(401), on=1)
@@ -321,7 +329,7 @@ def test_no_candidates_need_no_call(fake):
 
 def test_health_knows_what_was_spent_today(fake):
     gateway = gateway_for(fake)
-    assert set(gateway.describe()) == {"query_vectors", "verdicts"}
+    assert set(gateway.describe()) == {"query_vectors", "verdicts", "rankings"}
     ask(gateway, judging("Rainfall"))
     assert gateway.describe()["spent_usd_today"] == pytest.approx(fake.spent_usd, abs=1e-6)
 

@@ -27,10 +27,16 @@ def test_each_setting_is_read_from_its_own_name(row):
         type(row.default), "embedded" if row.name == "llm_provider" else "x"
     )
     bounded = {"max_body_bytes": "2077", "max_uri_bytes": "2077", "prefilter_band": "0.5"}
-    bounded |= {"decision_min_score": "0.5", "decision_strong_score": "3.5"}
+    bounded |= {"decision_min_score": "0.5", "decision_strong_score": "3.5", "store": "memory"}
+    bounded |= {"gate_most_shrink": "0.5", "gate_score_margin": "0.5"}
+    objects = {"bm25_field_weights", "bm25_field_b", "vector_field_weights"}
+    bounded |= dict.fromkeys(objects, '{"name": 0.5, "body": 0}') | {"ranking_fields": '{"movies": ["name"]}'}
     value = bounded.get(row.name, value)
     read = getattr(Settings.from_env({row.metadata["name"]: value}), row.name)
-    assert read == (False if value == "0" else type(row.default)(value))
+    if row.name in objects:
+        assert read == (0.5, row.default.description, 0)
+    else:
+        assert read == (False if value == "0" else type(row.default)(value))
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,12 @@ def test_each_setting_is_read_from_its_own_name(row):
 def test_a_value_that_cannot_be_read_names_the_variable_and_the_value(name, value):
     with pytest.raises(SettingsError, match=rf"^{name}={value!r}: "):
         Settings.from_env({name: value})
+
+
+_B_RULE = "expected a JSON object of numbers from 0 to 1 by field: name, description, body"
+_NO_B = ("0.5", "[1]", '{"title": 1}', '{"name": "1"}', '{"name": true}', '{"name": 1.5}', '{"name": NaN}', "{")
+_FIELDS_RULE = 'expected a JSON object of lists of names by kind, such as {"movies": ["name", "director"]}'
+_NO_FIELDS = ("name", '["name"]', '{"movies": "name"}', '{"movies": []}', '{"movies": [1]}')
 
 
 @pytest.mark.parametrize(
@@ -65,6 +77,9 @@ def test_a_value_that_cannot_be_read_names_the_variable_and_the_value(name, valu
         ("OPENROUTER_EMBEDDING_DIMENSION", "0", "expected a whole number from 1 to 65,536"),
         ("ARD_RERANK", "maybe", "expected 1 or 0"),
         ("LLM_PROVIDER", "gpt", "expected 'openrouter', 'embedded' or 'none'"),
+        *[("ASKHUB_BM25_FIELD_B", value, _B_RULE) for value in _NO_B],
+        *[("ASKHUB_RANKING_FIELDS", value, _FIELDS_RULE) for value in _NO_FIELDS],
+        ("OPENROUTER_APP_TITLE", "Ask\nbucket", "expected one line of ASCII"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_the_rule(name, value, rule):
@@ -89,6 +104,11 @@ def test_every_default_is_a_value_that_can_be_given(row):
 
 def test_an_empty_text_is_the_default():
     assert Settings.from_env({"CACHE_DIR": ""}).cache_dir == Settings().cache_dir
+
+
+@pytest.mark.parametrize("row", [row for row in fields(Settings) if "; empty " in row.metadata["help"]])
+def test_a_setting_whose_default_can_be_left_out_says_so_and_takes_nothing_for_it(row):
+    assert getattr(Settings.from_env({row.metadata["name"]: ""}), row.name) == ""
 
 
 def test_a_fallback_that_is_set_to_nothing_is_none():

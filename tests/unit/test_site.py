@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fakes.openrouter import KEY, OpenRouter, embed
-from fakes.site import DIMENSION, movie, movies, publish
+from fakes.site import DIMENSION, movie, movies, nearest, publish
 from releases import remote
 
 from shared.bucket.file import FileBucket
 from shared.errors import ModelUnavailable, ReleaseIncompatible, ReleaseMissing, SettingsError
+from shared.index.cosmos_documents import IDS_ROLE
 from shared.index.items import VECTOR_ROLES, write_items
 from shared.index.lexical import LEXICAL_ROLES, write_lexical
 from shared.models.choice import Models
@@ -80,21 +81,21 @@ def test_vectors_find_by_the_sum_of_three_cosines(opened):
         sum(float(np.dot(asked, np.array(embed(field, DIMENSION)))) for field in fields_of(each.record) if field)
         for each in items
     ]
-    found = site.nearest(asked, len(items))
+    found = nearest(site, asked, len(items))
     np.testing.assert_allclose([score for _, score in found], sorted(truth, reverse=True), atol=4e-3)
     assert {row for row, _ in found} == set(range(len(items)))
 
 
 def test_vectors_leave_out_what_words_have_found_and_still_fill_up(opened):
     site = opened()
-    every = site.nearest(query("space"), 10)
+    every = nearest(site, query("space"), 10)
     left_out = [row for row, _ in every[:4]]
-    assert site.nearest(query("space"), 6, without=left_out) == every[4:]
+    assert nearest(site, query("space"), 6, without=left_out) == every[4:]
 
 
 def test_R05_a_field_without_a_usable_vector_adds_nothing_and_is_counted(opened):
     site = opened()
-    (best, score), *_ = site.nearest(query("space story"), 1)
+    (best, score), *_ = nearest(site, query("space story"), 1)
     again = opened()
 
     def spoil(array) -> None:
@@ -153,7 +154,7 @@ def test_M09_a_site_without_its_embedder_fetches_no_vectors_and_finds_by_words(o
     assert site.lacks
     assert site.bm25("space story", 3)
     with pytest.raises(ModelUnavailable):
-        site.nearest(query("space"), 3)
+        nearest(site, query("space"), 3)
 
 
 def test_M09_a_site_says_which_key_it_lacks(opened):
@@ -168,7 +169,7 @@ def test_a_copied_release_copies_no_more_than_it_needs(tmp_path, monkeypatch):
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
     site = open_site(settings, MOVIES)
     manifest = read_manifest(FileBucket(url), "movies", site.release.id)
-    needed = {manifests.file_key("movies", f.sha256) for f in manifest.files if f.role not in VECTOR_ROLES}
+    needed = {manifests.file_key("movies", f.sha256) for f in manifest.files if f.role not in (*VECTOR_ROLES, IDS_ROLE)}
     assert set(far.ranges) == needed
     site.close()
 

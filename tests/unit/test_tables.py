@@ -14,7 +14,7 @@ import anyio
 import numpy as np
 import pytest
 import yaml
-from conftest import build_tiny
+from building import build_tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -379,7 +379,7 @@ def test_R12_what_was_opened_before_a_refusal_is_closed_again(two, tmp_path):
 def test_R12_two_documents_of_one_urn_are_refused(two, tmp_path):
     write(tmp_path / "c/sources/money", "_access.md", ACCESS)
     write(tmp_path / "c/sources/money", "income.md", leaf("income once more"))
-    build(two.bucket_url, tmp_path / "c", "twin", "--extends", "money")
+    build(two.bucket_url, tmp_path / "c", "twin", "--extends", "money", "--force")
     settings = Settings(bucket_url=two.bucket_url, ard_catalogs="twin", cache_dir=two.cache_dir)
     with pytest.raises(CatalogConflict, match=r"both hold urn:air:example\.org:okf:money\.income"):
         open_tables(settings)

@@ -11,10 +11,13 @@ from typing import Any
 
 from shared.contracts import replies
 from shared.contracts.schema import Schema, Schemas
-from shared.edge.openapi.operations import JSON, OPERATIONS, Operation
+from shared.edge.openapi.operation import JSON, Operation
+from shared.edge.openapi.operations import OPERATIONS
 from shared.errors import AskbucketError, UnknownName, error_body
 from shared.version import VERSION
 
+# A stream is read event by event, each of which has one of our messages as its data.
+_TEXTS: dict[str, Schema] = {"text/event-stream": {"type": ["string", "object"]}}
 EXAMPLES = Path(__file__).with_name("examples.json")
 
 
@@ -30,7 +33,7 @@ def document(base_url: str) -> dict[str, Any]:
         "info": {
             "title": "Askbucket",
             "version": VERSION,
-            "summary": "Which published tables describe this quantity?",
+            "summary": "Which published tables describe this quantity? And: find real items on a site.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_url.rstrip("/")}],
@@ -68,7 +71,7 @@ def _request_body(operation: Operation, schemas: Schemas) -> Schema:
 def _answer(operation: Operation, schemas: Schemas, example: Any) -> Schema:
     content: dict[str, Any] = {}
     for media in operation.media:
-        schema = schemas.of(operation.reply) if media == JSON else {"type": "string"}
+        schema = schemas.of(operation.reply) if media == JSON else _TEXTS.get(media, {"type": "string"})
         content[media] = {"schema": schema, **({"example": example} if media == JSON and example else {})}
     return {"description": operation.summary, "content": content}
 

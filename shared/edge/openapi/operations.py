@@ -5,8 +5,7 @@ A test holds this table against the routes that the functions answer, in both di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from shared.contracts import replies
@@ -20,34 +19,28 @@ from shared.contracts.tables import (
     ORDERS,
     SearchRequest,
 )
+from shared.edge.openapi.operation import JSON, RPC_BODY, Operation, Parameter, mcp_body
+from shared.edge.openapi.site_operations import SITE_OPERATIONS
 from shared.edge.stats.sums import DAYS_SHOWN
 from shared.errors import (
-    AskbucketError,
     BucketError,
     BudgetExhausted,
     Busy,
     EmbeddingFailed,
     ModelUnavailable,
     NotFound,
-    PayloadTooLarge,
     QueryCancelled,
     QuotaExceeded,
+    ReleaseError,
     ReleaseIncompatible,
     RelevanceScoringFailed,
-    RequestError,
-    Starting,
-    Unavailable,
     UnknownName,
-    UriTooLong,
 )
 from shared.tables.exact import VARIABLE_LIMIT, VARIABLES_LIMIT
 from shared.tables.registry.browse import FILTERS, LISTED, MOST_LISTED
 from shared.tables.registry.documents import FILES, MOST_FILES
 from shared.tables.registry.explore import BUCKETS, FIELDS, MOST_BUCKETS
 
-JSON = "application/json"
-
-_EVERYWHERE = (RequestError, UriTooLong, AskbucketError, Unavailable, Starting)
 _ASKED = "how long do people live in Japan?"
 _QUESTIONS = ("query", "question", "q", "text")
 _RESTRICTIONS = ("sources", "excludeSources", "catalogs")
@@ -58,64 +51,6 @@ _SIZE: Schema = {
 _SAID: Schema = {"type": "string", "minLength": 1}
 _FILTER_VALUES: Schema = {"anyOf": [_SAID, {"type": "array", "items": _SAID}]}
 _NAMES: Schema = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_SOURCES}
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a query string, or of the path."""
-
-    name: str
-    said: str
-    example: str
-    schema: Mapping[str, Any]
-    required: bool = False
-    place: str = "query"
-
-    def shown(self) -> Schema:
-        """As OpenAPI has it."""
-        return {
-            "name": self.name,
-            "in": self.place,
-            "description": self.said,
-            "required": self.required,
-            "schema": dict(self.schema),
-            "example": self.example,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method of one path. `reply` is a type of contracts/replies.py, or None for a text of `media`.
-
-    `body` makes the schema of its body; `errors` are those of its own, beside what every route can answer; `media`
-    lists what a 200 may be. Its example asks with the required parameters and those of `asked`;
-    `also` are statuses without a body.
-    """
-
-    function: str
-    method: str
-    path: str
-    summary: str
-    reply: Any
-    parameters: tuple[Parameter, ...] = ()
-    body: Callable[[Schemas], Schema] | None = None
-    body_example: Any = None
-    errors: tuple[type[AskbucketError], ...] = ()
-    media: tuple[str, ...] = (JSON,)
-    asked: tuple[str, ...] = ()
-    also: tuple[int, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """Its operationId: `get_agents_entry`."""
-        words = "".join(letter if letter.isalnum() else " " for letter in self.path).split()
-        return "_".join([self.method.lower(), *words])
-
-    @property
-    def failures(self) -> Sequence[type[AskbucketError]]:
-        """Every error it can answer with, but those of a wrong path or method."""
-        large = (PayloadTooLarge,) if self.body else ()
-        return (*_EVERYWHERE, *large, *self.errors)
 
 
 def search_body(schemas: Schemas) -> Schema:
@@ -186,21 +121,6 @@ def explore_body(schemas: Schemas) -> Schema:
                 "properties": {"text": {"type": ["string", "null"]}, "filter": filters},
             },
             **{name: {**_NAMES, "type": ["array", "null"]} for name in _RESTRICTIONS},
-        },
-    }
-
-
-def mcp_body(schemas: Schemas) -> Schema:
-    """A JSON-RPC message; without an `id` it is a notification, and answered with 202."""
-    del schemas
-    return {
-        "type": "object",
-        "required": ["jsonrpc", "method"],
-        "properties": {
-            "jsonrpc": {"const": "2.0"},
-            "id": {"type": ["string", "integer"]},
-            "method": {"type": "string"},
-            "params": {"type": "object"},
         },
     }
 
@@ -291,7 +211,10 @@ OPERATIONS: Sequence[Operation] = (
             _size(*VARIABLES_LIMIT, name="limit"),
         ),
     ),
-    Operation("registry", "GET", "/", "The registry's name, and where to go on.", replies.Card),
+    Operation(
+        "registry", "GET", "/", "The registry's name, and where to go on; its page for those who read HTML.",
+        replies.Card, media=(JSON, "text/html"),
+    ),
     Operation("registry", "GET", "/publishers", "The domains that a filter may name.", replies.PublishersReply),
     Operation(
         "registry", "GET", "/agents", "All tables, or those that filters leave, page by page.", replies.AgentsReply,
@@ -348,7 +271,7 @@ OPERATIONS: Sequence[Operation] = (
     Operation("registry", "GET", "/openapi.json", "This document.", dict[str, Any]),
     Operation(
         "mcp", "POST", "/mcp", "The same as tools for language models: one JSON-RPC message.", replies.RpcReply,
-        body=mcp_body, body_example={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": _CALLED},
+        body=mcp_body, body_example={**RPC_BODY, "params": _CALLED},
         media=(JSON, "text/event-stream"), also=(202,), errors=(NotFound,),
     ),
     Operation(
@@ -357,8 +280,13 @@ OPERATIONS: Sequence[Operation] = (
                    {"type": "integer", "default": DAYS_SHOWN[0]}),),
         errors=(BucketError,),
     ),
+    Operation(
+        "stats", "GET", "/status.json", "What sample questions got from the releases that are current.",
+        replies.StatusReply, errors=(BucketError, ReleaseError),
+    ),
     *(
         Operation("every", "GET", path, "Is it ready, what does it serve, what did it answer.", replies.Health)
         for path in ("/health", "/healthz")
     ),
+    *SITE_OPERATIONS,
 )  # fmt: skip
