@@ -147,7 +147,7 @@ def test_fields_count_by_their_weights_and_one_without_is_not_asked(items, accou
         ((Has("dogs", "yes"),), lambda facts: facts["dogs"]),
         ((Has("dogs", "no"), Has("genres", "g0")), lambda facts: not facts["dogs"] or "g0" in facts["genres"]),
     ],
-    ids=str,
+    ids=["from a year", "before a year", "either word", "a switch", "a switch or a word"],
 )
 def test_a_term_lets_the_service_look_at_fewer_rows_and_changes_nothing(items, account, store, term: Term, holds):
     mask = np.array([bool(holds(items.facts(row))) for row in range(items.rows)])

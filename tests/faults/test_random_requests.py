@@ -169,6 +169,8 @@ def allowed(request: Drawn) -> frozenset[int]:
     """The statuses that the documents give a route, and what holds for every route."""
     if request.route not in PATHS:
         return frozenset({404, 405, 414})
+    if request.route.startswith("/sites/{kind}") and not request.path.startswith("/sites/movies"):
+        return frozenset({404, 414})  # no such site: what it would take is not asked
     methods = {each.method for each in OPERATIONS if each.path == request.route}
     asked = "GET" if request.method == "HEAD" else request.method
     if request.method == "OPTIONS":

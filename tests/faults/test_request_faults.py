@@ -142,7 +142,7 @@ UNKNOWN = [
 ]
 
 
-@pytest.mark.parametrize("path", [*UNKNOWN, "/favicon.ico", "/variable.json", "/h%C3%A9alth", "/%ff"])
+@pytest.mark.parametrize("path", [*UNKNOWN, "/favicon.png", "/variable.json", "/h%C3%A9alth", "/%ff"])
 def test_Q05_an_unknown_path_is_a_404_in_json(gateway: Service, path: str) -> None:
     refusal(gateway.get(path), 404, "not_found")
     refusal(gateway.send("OPTIONS", path), 404, "not_found")

@@ -65,7 +65,10 @@ def _operation(operation: Operation, schemas: Schemas, example: Any) -> Schema:
 
 def _request_body(operation: Operation, schemas: Schemas) -> Schema:
     schema = operation.body(schemas) if operation.body else {}
-    return {"required": True, "content": {JSON: {"schema": schema, "example": operation.body_example}}}
+    return {
+        "required": bool({"required", "anyOf"} & schema.keys()),
+        "content": {JSON: {"schema": schema, "example": operation.body_example}},
+    }
 
 
 def _answer(operation: Operation, schemas: Schemas, example: Any) -> Schema:
