@@ -248,7 +248,9 @@ class Lexical:
         if kept is None or kept[0] != weights:
             relative = self._lengths / self._average_lengths(weights.filled_only)
             b = np.asarray(weights.b, np.float32)
-            each = np.asarray(weights.fields, np.float32) / (1 - b + b * relative)
+            # With b = 1 an empty field would be divided by nothing, and what it lacks would be no number.
+            share = np.maximum(1 - b + b * relative, np.float32(1e-6))
+            each = np.asarray(weights.fields, np.float32) / share
             kept = self._kept_weights = (weights, each.astype(np.float32))
         return kept[1]
 

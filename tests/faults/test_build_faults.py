@@ -429,6 +429,9 @@ from test_build_embed import HashEmbedder
 import build_jobs.run
 from cli.main import main
 
+# A shell that runs tests in the background lets its children ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Interrupted(HashEmbedder):
     async def embed(self, texts, kind, ledger):
         if self.calls == 1:

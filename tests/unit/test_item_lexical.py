@@ -25,7 +25,7 @@ def reference(documents, question, weights=(32, 1, 0.5), bs=(0.75, 0.75, 0.75)):
         df = sum(any(t in field for field in d) for d in docs)
         for row, d in enumerate(docs):
             parts = zip(weights, bs, d, average, strict=True)
-            w = sum(weight * f.count(t) / (1 - b + b * len(f) / avg) for weight, b, f, avg in parts)
+            w = sum(weight * f.count(t) / max(1 - b + b * len(f) / avg, 1e-6) for weight, b, f, avg in parts)
             scores[row] += math.log(1 + (len(docs) - df + 0.5) / (df + 0.5)) * w / (1.5 + w)
     return scores
 

@@ -52,10 +52,11 @@ _ASKING: Sequence[tuple[str, str, str, Schema]] = (
 
 
 def ask_body(schemas: Schemas) -> Schema:
-    """The body of a site's POST /ask."""
+    """The body of a site's POST /ask. Its values may be spelled as JSON or as a query string spells them, and clients
+    of NLWeb's version 0.54 send objects for some: so none has a type of its own."""
     del schemas
-    properties = {name: {**schema, "description": said} for name, said, _, schema in _ASKING}
-    return {"type": "object", "properties": {"query": {**_TEXT, "description": _QUERY.said}, **properties}}
+    told = ((_QUERY.name, _QUERY.said), *((name, said) for name, said, _, _ in _ASKING))
+    return {"type": "object", "properties": {name: {"description": said} for name, said in told}}
 
 
 def who_body(schemas: Schemas) -> Schema:
