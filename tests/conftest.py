@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -19,6 +20,11 @@ from shared.models.choice import Models
 from shared.settings import Settings
 from shared.sites.kinds import KINDS
 from shared.tables.tables import Tables, open_tables
+
+settings.register_profile(
+    "askbucket", settings(), deadline=None
+)  # no test asserts a time: the first example pays for imports
+settings.load_profile("askbucket")
 
 _MAY_BE_MISSING = "ASKBUCKET_TEST_DATA"
 _skipped: list[str] = []

@@ -60,12 +60,13 @@ class Reading:
     """What was read from a question. `subject` is the rest of it: what the thing is, with nothing read left in it.
 
     `subject` is empty where the question says nothing else ("4 bedrooms under $300k"): then every item that meets
-    the constraints is an answer.
+    the constraints is an answer. `is_partial`: the question goes on behind what is read of one.
     """
 
     subject: str
     constraints: tuple[Constraint, ...] = ()
     order: Order | None = None
+    is_partial: bool = False
 
     @property
     def says_anything(self) -> bool:

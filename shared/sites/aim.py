@@ -116,6 +116,14 @@ def aimed(query: str, site: Site) -> Aim:
     return Aim(query, reading, site.eligible(reading) if reading.says_anything else None)
 
 
+def unread_rest(aim: Aim) -> list[Notice]:
+    """Where a question is longer than what is read of one: that conditions may stand in the rest."""
+    if not aim.reading.is_partial:
+        return []
+    message = "The question is long: conditions were read from its beginning only; results are held to no others."
+    return [notice("constraints_unread", message, reason="question_too_long")]
+
+
 def unread(query: str, reason: str) -> tuple[Aim, list[Notice]]:
     """The aim where its words could not be read, and the notice that says so."""
     message = "Conditions in the question could not be read; results are held to none of them by their columns."

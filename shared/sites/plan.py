@@ -16,7 +16,7 @@ from shared.contracts.events import Candidate, Event, Failed, Restrictions, Rewr
 from shared.contracts.notices import Notice, notice
 from shared.errors import QueryCancelled
 from shared.models.provider import Triaged
-from shared.sites.aim import Aim, aimed, unread
+from shared.sites.aim import Aim, aimed, unread, unread_rest
 from shared.sites.path import Means, Path
 from shared.sites.rewrite import Rewrite, kept_as_typed, rewrite
 from shared.sites.said import code_of, failure_of, noted
@@ -94,6 +94,7 @@ class Planned:
         task = started(lambda: work(lambda: aimed(text, self._means.site)), self._means.deadline)
         error = await settled(task)
         if error is None:
+            self.notices += [each for each in unread_rest(task.result()) if each not in self.notices]
             return task.result()
         noted(error, "constraints")
         aim, notices = unread(text, code_of(error))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from shared.index.columns import Columns
 from shared.index.item_lexical import item_tokens
@@ -35,10 +36,11 @@ class SiteVocabulary:
             field = max(found, key=lambda each: int(self._columns.rows_with(each, found[each]).sum()))
         return field, _meant(found[field], spelling)
 
-    def longest(self, name: Named) -> int:
-        """How many tokens its longest spelling has, six at most."""
-        found = self._columns.kept(f"longest {_kind_of(name)}", name.fields[0], lambda: self._longest(name))
-        return min(found, MOST_TOKENS)
+    def longest(self, name: Named, word: str) -> int:
+        """How many tokens the longest spelling has that begins with a word, six at most; most words begin none."""
+        longest = self._columns.kept(f"longest {_kind_of(name)}", name.fields[0], lambda: self._longest(name))
+        first = item_tokens(word)[:1]
+        return min(longest.get(first[0], 0) if first else max(longest.values(), default=0), MOST_TOKENS)
 
     def quantile(self, field: str, share: float) -> float | None:
         """The value below which a share of the items lies."""
@@ -48,11 +50,9 @@ class SiteVocabulary:
         """The values of a column that a constraint's value stands for."""
         return self._lexicon(name, field).get(folded(said), ())
 
-    def _longest(self, name: Named) -> int:
-        spellings = [len(said.split()) for field in name.fields for said in self._lexicon(name, field)]
-        if not spellings:
-            return 0
-        return max(*spellings, *(len(said.split()) for said in name.aliases), 0)
+    def _longest(self, name: Named) -> dict[str, int]:
+        spellings = [said for field in name.fields for said in self._lexicon(name, field)]
+        return _longest_by_first([*spellings, *map(folded, name.aliases)]) if spellings else {}
 
     def _lexicon(self, name: Named, field: str) -> Lexicon:
         return self._columns.kept(
@@ -62,7 +62,12 @@ class SiteVocabulary:
 
 def _kind_of(name: Named) -> str:
     """What tells the lexicons of one field apart."""
-    return f"{name.keys.__module__}.{name.keys.__qualname__} {sorted(name.blocked)} {bool(name.after)}"
+    return _told_apart(name.keys, name.blocked, bool(name.after))
+
+
+@lru_cache(64)
+def _told_apart(keys: Callable[[str], Iterable[str]], blocked: frozenset[str], is_announced: bool) -> str:
+    return f"{keys.__module__}.{keys.__qualname__} {sorted(blocked)} {is_announced}"
 
 
 class Unknown:
@@ -71,7 +76,7 @@ class Unknown:
     def named(self, name: Named, said: str) -> tuple[str, str] | None:
         """Nothing has a name here."""
 
-    def longest(self, name: Named) -> int:  # noqa: ARG002 - as the protocol has it
+    def longest(self, name: Named, word: str) -> int:  # noqa: ARG002 - as the protocol has it
         """No spelling, so none is long."""
         return 0
 
@@ -89,6 +94,14 @@ def _meant(values: tuple[str, ...], spelling: str) -> str:
     if len(values) == 1:
         return values[0]
     return next((value for value in values if folded(value) == spelling), spelling)
+
+
+def _longest_by_first(spellings: Iterable[str]) -> dict[str, int]:
+    """First token → how many tokens the longest spelling has that begins with it."""
+    longest: dict[str, int] = {}
+    for first, *rest in (said.split() for said in spellings):
+        longest[first] = max(longest.get(first, 0), 1 + len(rest))
+    return longest
 
 
 def _lexicon(values: tuple[str, ...], name: Named) -> Lexicon:

@@ -75,6 +75,17 @@ def test_every_site_with_a_release_is_served_under_its_kind(sites: Service):
         )
 
 
+def test_of_a_question_that_is_longer_than_is_read_that_is_said_and_its_beginning_holds(sites: Service):
+    events = read(sites, "/sites/trails/ask", query="easy walks under 5 km " + "with a view " * 60, mode="list")
+    [said] = [
+        notice for event in events if event["message_type"] == "usage" for notice in event["content"]["notices"]
+        if notice["code"] == "constraints_unread"
+    ]  # fmt: skip
+    assert said["reason"] == "question_too_long"
+    [stated] = [event["content"] for event in events if event["message_type"] == "restrictions"]
+    assert {each["field"] for each in stated["constraints"]} >= {"difficulty", "length_km"}
+
+
 def test_a_site_answers_at_a_trailing_slash_too(sites: Service):
     assert names(read(sites, "/sites/trails/ask/", query="waterfall"))
 

@@ -160,11 +160,15 @@ def test_sources_publishers_and_tags_are_sent_as_the_wire_takes_them(opened: Ope
 
 def test_a_tag_of_a_card_holds_the_results_to_it(opened: Open) -> None:
     page = opened(q=QUESTION)
-    page.get_by_role("button", name="Only tables with the tag inequality").first.click()
+    assert titles(page)
+    with page.expect_response("**/search") as answer:
+        page.get_by_role("button", name="Only tables with the tag inequality").first.click()
     page.wait_for_url("**/?q=*&tag=inequality")
     expect(page.locator("#chips li")).to_contain_text("Tag: inequality")
-    cards = page.locator("article.result")
-    expect(cards.locator("button", has_text="inequality")).to_have_count(cards.count())
+    tagged = [result["displayName"] for result in answer.value.json()["results"]]
+    assert tagged
+    expect(page.locator(".result-title")).to_have_text(tagged)
+    expect(page.locator("article.result button", has_text="inequality")).to_have_count(len(tagged))
 
 
 def test_an_empty_page_offers_questions_of_the_collection_and_answers_the_one_that_is_chosen(

@@ -99,6 +99,18 @@ def test_X09_no_text_takes_20_ms_to_read(kind, text):
     assert min(took) < 0.020
 
 
+@pytest.mark.parametrize("text", ["", " ", "easy walks", "easy " + "walks " * 127, "easy walks" + " " * 2_000])
+def test_a_question_of_128_words_is_read_whole(text):
+    assert not read(text, KINDS["trails"], Unknown()).is_partial
+
+
+@pytest.mark.parametrize("text", ["walks " * 128 + "easy", "easy " + "a" * 2_000, "(" * 129])
+def test_of_a_longer_question_the_beginning_is_read_and_the_rest_is_its_subject(text):
+    reading = read(text, KINDS["trails"], Unknown())
+    assert reading.is_partial
+    assert reading.subject.endswith(text[-20:].strip())
+
+
 @given(text=st.text(max_size=200) | st.lists(st.sampled_from(
     """under $ 300k 4 bed - easy not no the cheapest in between and 2 hours " ' km preferably or 1920s half acre
     """.split()

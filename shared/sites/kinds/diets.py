@@ -209,3 +209,8 @@ def _is_part_of_another(words: Sequence[str], start: int, end: int) -> bool:
 def groups_called(food: str) -> frozenset[str]:
     """The groups that a name stands for: `nuts` are tree nuts and peanuts; none for a food of its own."""
     return frozenset(_CALLED.get(" ".join(tokens(food)), "").split())
+
+
+def is_group(plain: str) -> bool:
+    """Whether a name, as plain tokens joined by blanks, stands for groups."""
+    return plain in _CALLED

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shared.contracts.constraints import Constraint
-from shared.sites.kinds.diets import groups_called
+from shared.sites.kinds.diets import is_group
 from shared.sites.kinds.foods import foods, tokens
 from shared.sites.kinds.wording import Choice, Claim, Loose, Measure, Named, Superlative, Taken, Vocabulary, Wording
 
@@ -95,7 +96,7 @@ def _food(words: Sequence[str], at: int, known: Vocabulary) -> int:
     """Where the food that begins here ends, the longest one; `at` where none does."""
     for size in range(min(_LONGEST_FOOD, len(words) - at), 0, -1):
         said = words[at : at + size]
-        if all(word.isalpha() for word in said) and _is_food(" ".join(tokens(" ".join(said))), known):
+        if all(word.isalpha() for word in said) and _is_food(_plainly(said), known):
             return at + size
     return at
 
@@ -109,14 +110,23 @@ def _is_food(said: str, known: Vocabulary) -> bool:
 def _is_plain_food(said: str) -> bool:
     if not said or said in _NO_FOOD:
         return False
-    return bool(groups_called(said)) or said in _PLAIN_FOODS or bool(foods().get(said))
+    return is_group(said) or said in _PLAIN_FOODS or bool(foods().get(said))
+
+
+def _plainly(said: Sequence[str]) -> str:
+    return " ".join(filter(None, map(_plain_word, said)))
+
+
+@lru_cache(4_096)
+def _plain_word(word: str) -> str:
+    return " ".join(tokens(word))
 
 
 def _plain_food(words: Sequence[str], at: int) -> int:
     """As `_food`, without a look at the collection."""
     for size in range(min(_LONGEST_FOOD, len(words) - at), 0, -1):
         said = words[at : at + size]
-        if all(word.isalpha() for word in said) and _is_plain_food(" ".join(tokens(" ".join(said)))):
+        if all(word.isalpha() for word in said) and _is_plain_food(_plainly(said)):
             return at + size
     return at
 

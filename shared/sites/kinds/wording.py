@@ -27,8 +27,8 @@ class Vocabulary(Protocol):
     def named(self, name: Named, said: str) -> tuple[str, str] | None:
         """The field and the value that a spelling stands for in this collection; None where it has no such word."""
 
-    def longest(self, name: Named) -> int:
-        """How many tokens its longest spelling has; 0 where it has none."""
+    def longest(self, name: Named, word: str) -> int:
+        """How many tokens the longest spelling has that begins with a word; 0 where none does."""
 
     def quantile(self, field: str, share: float) -> float | None:
         """The value below which a share of its items lies; None where no item has one."""
