@@ -21,8 +21,9 @@ demo: setup
 	done
 	LLM_PROVIDER=$(LLM_PROVIDER) $(RUN)/askbucket serve --bucket $(BUCKET) --port $(PORT)
 
+# Two tests at a time: most of what they wait for is one server or one browser. A file's stay together.
 test: $(VENV)/dev.done lint
-	$(RUN)/python -m pytest
+	$(RUN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/dev.done
 	$(RUN)/ruff check .

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from wire import ROOT
 
+from shared.sites.kinds import KINDS
+
 TINY_LEAVES = Path(__file__).parent / "fixtures" / "tiny"
 
 
@@ -15,6 +17,14 @@ def build_tiny(bucket: Path, leaves: Path = TINY_LEAVES) -> str:
 
     url = bucket.as_uri()
     assert main(["build", "tables", "--leaves", str(leaves), "--bucket", url, "--embedder", "embedded"]) == 0
+    return url
+
+
+def build_demo(bucket: Path) -> str:
+    """Build and publish the demo catalog and its five sites, as `make demo` does, and return the bucket's URL."""
+    url = build_tiny(bucket, ROOT / "demo")
+    for kind in KINDS:
+        build_demo_site(url, kind)
     return url
 
 

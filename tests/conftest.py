@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,12 +14,11 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from building import build_demo_site, build_tiny
-from wire import ROOT, Service, function, serving
+from building import build_demo, build_tiny
+from wire import Service, function, serving
 
 from shared.models.choice import Models
 from shared.settings import Settings
-from shared.sites.kinds import KINDS
 from shared.tables.tables import Tables, open_tables
 
 settings.register_profile(
@@ -52,7 +52,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session")
 def tiny_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a bucket with one release: 15 leaves of datacommons, worldbank and census. Read only."""
-    return build_tiny(tmp_path_factory.mktemp("tiny-bucket"))
+    return _built_once(tmp_path_factory, "tiny-bucket", build_tiny)
+
+
+def _built_once(made: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> str:
+    """The URL of a folder that all processes of this run share; the first that needs it builds it."""
+    above = made.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else made.getbasetemp()
+    folder, done = above / name, above / f"{name}.done"
+    with (above / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            folder.mkdir()
+            build(folder)
+            done.touch()
+    return folder.as_uri()
 
 
 @pytest.fixture(scope="session")
@@ -65,10 +78,7 @@ def gateway(tiny_bucket: str) -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def demo_bucket(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a bucket with the demo catalog and its five sites, as `make demo` builds them. Read only."""
-    url = build_tiny(tmp_path_factory.mktemp("demo-bucket"), ROOT / "demo")
-    for kind in KINDS:
-        build_demo_site(url, kind)
-    return url
+    return _built_once(tmp_path_factory, "demo-bucket", build_demo)
 
 
 @pytest.fixture(scope="session")

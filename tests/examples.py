@@ -23,7 +23,6 @@ from wire import ROOT, Answer, Service, serving  # noqa: E402 - run as a program
 from shared.edge.openapi.document import EXAMPLES  # noqa: E402
 from shared.edge.openapi.operation import JSON, Operation  # noqa: E402
 from shared.edge.openapi.operations import OPERATIONS  # noqa: E402
-from shared.sites.kinds import KINDS  # noqa: E402
 
 PAGE = ROOT / "docs" / "api.md"
 SHOWN_URL = "http://127.0.0.1:8080"
@@ -214,15 +213,13 @@ def write(service: Service) -> None:
 
 def main() -> None:
     """Build and serve the demo and write what it answers; or ask one that runs, at the URL given."""
-    from building import build_demo_site, build_tiny
+    from building import build_demo
 
     if len(sys.argv) > 1:
         write(Service(sys.argv[1].rstrip("/"), Path()))
         return
     with tempfile.TemporaryDirectory() as folder:
-        url = build_tiny(Path(folder), ROOT / "demo")
-        for kind in KINDS:
-            build_demo_site(url, kind)
+        url = build_demo(Path(folder))
         with serving(url, {"LLM_PROVIDER": "embedded"}) as service:
             write(service)
 

@@ -6,9 +6,6 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-# Nothing here depends on how fast the machine is: what must come has all the time it wants.
-expect.set_options(timeout=30_000)
-
 STORED = """async () => {
   const db = await new Promise((resolve) => {
     const request = indexedDB.open("ask-samples", 1);

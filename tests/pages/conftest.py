@@ -17,12 +17,14 @@ from wire import function, serving
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make test installs it")
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from watching import Watch
 
 from shared.sites.kinds import KINDS
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+PATIENCE_MS = 60_000
+"""Nothing here depends on how fast the machine is: what must come has all the time it wants."""
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
 WIDE = {"viewport": {"width": 1280, "height": 860}}
 # Tests ask more than a reader would in a minute.
@@ -32,6 +34,8 @@ OPEN = {"ASKHUB_CORS_ORIGINS": "*"}
 _SETTLED = """Promise.all(document.getAnimations()
   .filter((it) => Number.isFinite(it.effect.getComputedTiming().endTime))
   .map((it) => it.finished.catch(() => 0)))"""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +93,7 @@ def context_of(browser: Browser, watch: Watch) -> Iterator[Callable[..., Browser
             context = browser.new_context(**{**WIDE, **options})
             opened.callback(context.close)
             watch.on(context)
-            context.set_default_timeout(20_000)
+            context.set_default_timeout(PATIENCE_MS)
             return context
 
         yield make

@@ -281,6 +281,8 @@ def test_a_map_without_a_map_service_leads_to_the_cards(page: Page, ask_url: str
     open_page(page, ask_url, "trails")
     turn = asked(page, "a loop")
     points = turn.locator(".turn-map svg").get_by_role("button")
+    expect(points).to_have_count(0)  # closed, so that no card moves while it is read
+    turn.get_by_text("Where they are").click()
     expect(points).to_have_count(2)
     points.last.click()
     expect(turn.get_by_role("link", name="South").first).to_be_focused()

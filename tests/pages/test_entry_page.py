@@ -14,8 +14,6 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from wire import Service
 
-expect.set_options(timeout=30_000)  # what must come has all the time it wants
-
 TABLE = "urn:air:datacommons.org:okf:datacommons.sdg-si-pov-day1"
 SOURCE = "urn:air:worldbank.org:okf:worldbank"
 

@@ -20,8 +20,6 @@ from wire import Service, serving
 
 from cli.main import main
 
-expect.set_options(timeout=30_000)  # what must come has all the time it wants
-
 ATTACK = """"><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><b>'{{7*7}}${7*7}</b>&lt;i&gt;"""
 ADDRESSES = (
     "javascript:window.pwned=1",

@@ -12,8 +12,6 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 from wire import Service
 
-expect.set_options(timeout=30_000)  # what must come has all the time it wants
-
 QUESTION = "how many people live in poverty in Kenya"
 NONSENSE = "best pizza dough recipe"
 Open = Callable[..., Page]

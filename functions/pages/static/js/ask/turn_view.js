@@ -128,9 +128,10 @@ export class TurnView {
     this.tools.hidden = !this.tools.hasChildNodes();
   }
 
+  /** Closed at first: it comes when the list is whole, and cards that are being read must not move down. */
   _map(items) {
     const sketch = WITH_MAP.has(this.kind) ? this._sketch(items) : null;
-    return sketch && el("details", { class: "turn-map", open: true }, el("summary", {}, "Where they are"), sketch);
+    return sketch && el("details", { class: "turn-map" }, el("summary", {}, "Where they are"), sketch);
   }
 
   _sorter(items, orders) {
