@@ -46,6 +46,8 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.txt requirements.in
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps -o requirements-local.txt requirements-local.in
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements-dev.txt requirements-dev.in
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o infra/checks/requirements.txt infra/checks/requirements.in
+	$(RUN)/python infra/needs.py derive > infra/needs.json
 
 clean:
 	rm -rf $(VENV) var

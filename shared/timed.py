@@ -5,15 +5,20 @@
     timings.ms()                            # {"scan": 17.2, ...}
 
 Where nobody records, `timed` does nothing (0.3 us). Stages of a request do not overlap, so they add up; the one
-exception is MODEL, the waiting for a model gateway, which lies inside of whatever stage asks it.
+exception is MODEL, the waiting for a model gateway, which lies inside of whatever stage asks it. The load of a release
+has stages too (process.py), of which `verify` runs beside `fetch` where files come over a network.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MODEL = "model"
 
@@ -68,6 +73,23 @@ class timed:  # noqa: N801 - read as `with timed("scan"):`
         timings = _recorder.get()
         if timings is not None:
             timings.add(self._stage, self._began_s, time.perf_counter())
+
+
+def carried(work: Callable[P, R]) -> Callable[P, R]:
+    """`work` for a pool of plain threads, which know of no recorder: it writes into that of whoever asks here.
+
+    Tasks and anyio's worker threads need none of this.
+    """
+    timings = _recorder.get()
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        token = _recorder.set(timings)
+        try:
+            return work(*args, **kwargs)
+        finally:
+            _recorder.reset(token)
+
+    return run
 
 
 def _covered_s(spans: list[tuple[float, float]]) -> float:

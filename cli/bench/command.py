@@ -17,7 +17,8 @@ def add_parser(verbs: Any) -> None:
     _add_scan(benches)
     _add_lexical(benches)
     start = _bench(benches, "start", "process start to first answer, beside the bare framework", run_start)
-    start.add_argument("--site", default="", metavar="KIND", help="a site's function instead of the tables'")
+    start.add_argument("--only", type=_names, default=(), metavar="NAME,…", help="functions, sites (default: all)")
+    start.add_argument("--gcs", action="store_true", help="also from a copy in a Cloud Storage server of the tests")
     _add_runs(start, 7)
     opened = _bench(benches, "open", "remote bucket to mapped and checked, beside copies and other engines", run_open)
     _add_runs(opened, 7)
@@ -26,6 +27,10 @@ def add_parser(verbs: Any) -> None:
     search.add_argument("--concurrency", type=_counts, default=(1, 10), metavar="N,…", help="callers (default: 1,10)")
     search.add_argument("--requests", type=int, default=200, metavar="N", help="searches of each (default: 200)")
     search.add_argument("--judge", choices=("fake", "embedded"), default="fake", help="who judges (default: fake)")
+    made = _bench(benches, "make", "put a made-up release into a bucket, for the other benches", run_make)
+    made.add_argument("--rows", type=int, default=118_703, metavar="N", help="documents (default: 118703)")
+    made.add_argument("--dimension", type=int, default=1_536, metavar="N", help="of each vector (default: 1536)")
+    _add_clustered(made)
     load = _bench(benches, "load", "steady traffic while releases are swapped under it", run_load)
     load.add_argument("--rate", type=float, default=50.0, metavar="N", help="requests a second (default: 50)")
     load.add_argument("--seconds", type=float, default=60.0, metavar="S", help="how long (default: 60)")
@@ -40,7 +45,7 @@ def run_scan(args: argparse.Namespace) -> None:
     from cli.bench.scan import Plan, lines, measure
 
     shape = (args.rows, args.dimension, args.phrasings, args.runs)
-    _print(measure(Plan(*shape, args.threads, args.peers, args.vectors)), lines, args)
+    _print(measure(Plan(*shape, args.threads, args.peers, args.vectors, args.clustered)), lines, args)
 
 
 def run_lexical(args: argparse.Namespace) -> None:
@@ -60,10 +65,10 @@ def run_peers(args: argparse.Namespace) -> None:
 
 def run_start(args: argparse.Namespace) -> None:
     """Measure cold starts and print them."""
-    from cli.bench.start import lines, measure
+    from cli.bench.start import Plan, lines, measure
     from cli.options import settings_of
 
-    _print(measure(settings_of(args), args.runs, args.site), lines, args)
+    _print(measure(settings_of(args), Plan(args.runs, args.only, args.gcs)), lines, args)
 
 
 def run_open(args: argparse.Namespace) -> None:
@@ -82,6 +87,14 @@ def run_search(args: argparse.Namespace) -> None:
     _print(measure(settings_of(args), Plan(args.concurrency, args.requests, args.judge)), lines, args)
 
 
+def run_make(args: argparse.Namespace) -> None:
+    """Make a release and print which."""
+    from cli.bench.made_release import lines, make
+    from cli.options import settings_of
+
+    _print(make(settings_of(args), args.rows, args.dimension, clustered=args.clustered), lines, args)
+
+
 def run_load(args: argparse.Namespace) -> None:
     """Serve and swap under traffic, and print what callers saw."""
     from cli.bench.load import Plan, lines, measure
@@ -97,6 +110,7 @@ def _add_scan(benches: Any) -> None:
     scan.add_argument(
         "--vectors", type=Path, metavar="FILE", help="a float16 .npy of unit vectors, instead of those two"
     )
+    _add_clustered(scan)
     scan.add_argument("--phrasings", type=int, default=8, metavar="N", help="queries at once (default: 8)")
     scan.add_argument("--threads", type=_counts, default=(1, 2), metavar="N,…", help="threads of each (default: 1,2)")
     _add_runs(scan, 9)
@@ -126,6 +140,10 @@ def _bench(benches: Any, name: str, help: str, run: Callable[[argparse.Namespace
 def _add_json(bench: argparse.ArgumentParser, run: Callable[[argparse.Namespace], None]) -> None:
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.set_defaults(run=run)
+
+
+def _add_clustered(bench: argparse.ArgumentParser) -> None:
+    bench.add_argument("--clustered", action="store_true", help="vectors in clusters, as texts have them")
 
 
 def _add_peers(bench: argparse.ArgumentParser, peers: str) -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from cli.bench.start import ROOT
+from cli.bench.beside import ROOT
 from shared.errors import BuildError, SettingsError
 
 OURS = "askbucket"

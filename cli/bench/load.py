@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from cli.bench.start import ROOT
+from cli.bench.beside import ROOT
 from cli.bench.twin import MARK, Pair, make_pair
 from shared.errors import BuildError, SettingsError
 from shared.settings import Settings

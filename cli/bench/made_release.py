@@ -1,22 +1,27 @@
 """A release of production's shape, made up: 118,703 documents of five families with 1,536 dimensions each.
 
-Vectors are random unit vectors; titles, questions and descriptions are drawn from as many words as the real
+`askbucket bench make` puts one of any size into a bucket, for the other benches to measure over.
+Vectors are made-up unit vectors; titles, questions and descriptions are drawn from as many words as the real
 catalogs have, the common ones as common, so that postings are as long.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from build_jobs.index import families_of, keyword_documents
-from shared.bucket.base import Bucket
+from cli.bench.made_vectors import unit_blocks
+from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf, Source
 from shared.contracts.release import FORMAT_VERSION, Embedder, Manifest
+from shared.errors import SettingsError
 from shared.release import writer
+from shared.settings import Settings
 from shared.tables.catalogs import BUILT_IN
 
 if TYPE_CHECKING:
@@ -29,10 +34,34 @@ PUBLISHER = "example.org"
 # Family → its share of the rows, as the real catalogs have it.
 FAMILIES = {"census": 0.24, "datacommons": 0.45, "sec-edgar": 0.14, "treasury": 0.01, "worldbank": 0.16}
 _WORDS = 30_000
-_BLOCK = 4_096
 
 
-def publish(bucket: Bucket, folder: Path, rows: int = ROWS, dimension: int = DIMENSION) -> str:
+def make(settings: Settings, rows: int, dimension: int, *, clustered: bool) -> dict[str, Any]:
+    """Make such a release the first of the settings' bucket, which is left as it is for other benches.
+
+    Raises SettingsError for a bucket that has tables already, and for a size that holds nothing.
+    """
+    if not settings.bucket_url:
+        raise SettingsError("bench make needs a bucket to put the release in: --bucket file:///…")
+    if min(rows, dimension) < 1:
+        raise SettingsError("bench make needs --rows and --dimension to be at least 1")
+    bucket = open_bucket(settings.bucket_url, settings)
+    if writer.exists(bucket, BUILT_IN):
+        raise SettingsError("bench make needs a bucket without tables: it would replace what is current there")
+    with TemporaryDirectory() as folder:
+        release_id = publish(bucket, Path(folder), rows, dimension, clustered=clustered)
+    return {"release": release_id, "rows": rows, "dimension": dimension, "clustered": clustered}
+
+
+def lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """A report of `make` as people read it."""
+    shape = f"{report['rows']:,} x {report['dimension']:,}{', in clusters' if report['clustered'] else ''}"
+    yield f"{report['release']}: {shape}"
+
+
+def publish(
+    bucket: Bucket, folder: Path, rows: int = ROWS, dimension: int = DIMENSION, *, clustered: bool = False
+) -> str:
     """Write such a release and make it current; `folder` is for its files on the way. Returns its id."""
     leaves = list(_leaves(rows))
     manifest = Manifest(
@@ -41,32 +70,29 @@ def publish(bucket: Bucket, folder: Path, rows: int = ROWS, dimension: int = DIM
         embedder=Embedder(provider="openrouter", model=MODEL, dimension=dimension),
         rows=len(leaves), families=families_of(leaves), files=[],
     )  # fmt: skip
-    release_id = writer.write(bucket, manifest, _files(folder, leaves, dimension))
+    release_id = writer.write(bucket, manifest, _files(folder, leaves, _unit_rows(rows, dimension, clustered)))
     writer.switch(bucket, BUILT_IN, release_id)
     return release_id
 
 
-def _files(folder: Path, leaves: Sequence[Leaf], dimension: int) -> dict[str, Path]:
+def _files(folder: Path, leaves: Sequence[Leaf], made: Float16) -> dict[str, Path]:
     from shared.index.lexical import write_lexical
     from shared.index.records import write_records
     from shared.index.scan import write_vectors
 
     sources = [Source(name, name, PUBLISHER, f"urn:air:{PUBLISHER}:okf:{name}", None, {}, "") for name in FAMILIES]
     vectors, records = folder / "vectors.npy", folder / "records.db"
-    write_vectors(vectors, _unit_rows(len(leaves), dimension))
+    write_vectors(vectors, made)
     write_records(records, leaves, sources, [""] * len(leaves))
     return {"vectors": vectors, "records": records, **write_lexical(folder, keyword_documents(leaves))}
 
 
-def _unit_rows(rows: int, dimension: int) -> Float16:
-    """Random float16 rows of length one, the same in every run."""
+def _unit_rows(rows: int, dimension: int, clustered: bool) -> Float16:
     import numpy as np
 
     made = np.empty((rows, dimension), dtype=np.float16)
-    draw = np.random.default_rng(0)
-    for start in range(0, rows, _BLOCK):
-        block = draw.standard_normal((min(_BLOCK, rows - start), dimension), dtype=np.float32)
-        made[start : start + len(block)] = block / np.linalg.norm(block, axis=1, keepdims=True)
+    for start, block in unit_blocks(rows, dimension, clustered=clustered):
+        made[start : start + len(block)] = block
     return made
 
 

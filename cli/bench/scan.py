@@ -33,6 +33,7 @@ from cli.bench.contest import (
     script,
     spread,
 )
+from cli.bench.made_vectors import unit, unit_blocks
 from shared.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -56,12 +57,11 @@ LEAST_FOUND = 0.98
 # Numeric libraries keep idle threads spinning for tens of milliseconds, in the next one's way.
 _PAUSE_S = 0.1
 _PROBES = 7
-_ROWS_PER_BLOCK = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is scanned, by whom and how often. `vectors` is a float16 `.npy` of unit rows, None for random ones."""
+    """What is scanned, by whom and how often. `vectors` is a float16 `.npy` of unit rows, None for made-up ones."""
 
     rows: int
     dimension: int
@@ -70,6 +70,7 @@ class Plan:
     threads: tuple[int, ...]
     peers: tuple[str, ...]
     vectors: Path | None = None
+    clustered: bool = False
 
     def check(self) -> None:
         """Raise SettingsError for a plan that measures nothing."""
@@ -109,8 +110,9 @@ def measure(plan: Plan, peers: Mapping[str, Engine] = PEERS) -> dict[str, Any]:
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """A report as people read it."""
     plan = report["plan"]
+    clusters = " in clusters" if plan["clustered"] else ""
     yield (
-        f"{report['rows']:,} x {report['dimension']:,} float16, {plan['phrasings']} phrasings, "
+        f"{report['rows']:,} x {report['dimension']:,} float16{clusters}, {plan['phrasings']} phrasings, "
         f"the best {report['top']} of the maximum, {plan['runs']} interleaved runs"
     )
     yield f"{'':16}{'threads':>8}{'median ms':>11}{'least':>8}{'most':>8}{'x ours':>8}{'found':>8}"
@@ -130,7 +132,7 @@ def _measure(plan: Plan, entrants: Sequence[Entrant], folder: Path) -> dict[str,
     from cli.bench.oracle import best_cosines
     from shared.index.scan import Vectors
 
-    vectors = Vectors(plan.vectors or _random_vectors(folder / "vectors.npy", plan.rows, plan.dimension))
+    vectors = Vectors(plan.vectors or _made_vectors(folder / "vectors.npy", plan))
     queries = phrasings(vectors.array, plan.phrasings)
     np.save(folder / "queries.npy", queries)
     top = min(TOP, vectors.rows)
@@ -160,16 +162,13 @@ def two_of_one() -> float:
     return min(max(pair) for pair in pairs) / (2 * alone)
 
 
-def _random_vectors(path: Path, rows: int, dimension: int) -> Path:
-    """Write random unit rows, always the same, block by block."""
+def _made_vectors(path: Path, plan: Plan) -> Path:
+    """Write the rows of the plan, block by block."""
     import numpy as np
 
-    out = np.lib.format.open_memmap(path, mode="w+", dtype="<f2", shape=(rows, dimension))
-    random = np.random.default_rng(0)
-    for start in range(0, rows, _ROWS_PER_BLOCK):
-        out[start : start + _ROWS_PER_BLOCK] = _unit(
-            random.standard_normal((min(_ROWS_PER_BLOCK, rows - start), dimension), dtype=np.float32)
-        )
+    out = np.lib.format.open_memmap(path, mode="w+", dtype="<f2", shape=(plan.rows, plan.dimension))
+    for start, block in unit_blocks(plan.rows, plan.dimension, clustered=plan.clustered):
+        out[start : start + len(block)] = block
     out.flush()
     return path
 
@@ -180,14 +179,7 @@ def phrasings(vectors: Float16, count: int) -> Float32:
 
     random = np.random.default_rng(1)
     rows = vectors[np.sort(random.integers(0, len(vectors), count))].astype(np.float32)
-    return _unit(rows + _unit(random.standard_normal(rows.shape, dtype=np.float32)))
-
-
-def _unit(rows: Float32) -> Float32:
-    import numpy as np
-
-    unit: Float32 = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit
+    return unit(rows + unit(random.standard_normal(rows.shape, dtype=np.float32)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from cli.bench.beside import FAKE_KEY, fake_gateway, process
 from cli.bench.load import processes_of
-from cli.bench.start import ROOT
 from shared.bucket.base import open_bucket
 from shared.contracts.release import Manifest
 from shared.errors import BuildError, SettingsError
@@ -49,8 +48,6 @@ MOST_PRIVATE_BYTES = 200_000_000
 MOST_EMBEDDED_MS = 150.0
 PHRASINGS = 8
 VARIETY = 60
-_FAKE = ROOT / "tests" / "fakes" / "openrouter.py"
-_FAKE_KEY = "sk-or-test-5f1e"
 _WARM_UP = 4
 _SCANS = 15
 _TIMEOUT_S = 60.0
@@ -153,20 +150,10 @@ def _modelled(settings: Settings, manifest: Manifest, judge: str) -> Iterator[Se
     if judge == "embedded" and manifest.embedder.provider == "embedded":
         yield chosen
     elif settings.openrouter_base_url != Settings().openrouter_base_url:
-        yield replace(chosen, openrouter_api_key=settings.openrouter_api_key or _FAKE_KEY)
+        yield replace(chosen, openrouter_api_key=settings.openrouter_api_key or FAKE_KEY)
     else:
-        with fake_gateway() as url:
-            yield replace(chosen, openrouter_api_key=_FAKE_KEY, openrouter_base_url=url)
-
-
-@contextmanager
-def fake_gateway() -> Iterator[str]:
-    """The fake gateway as a process of its own, at 0 ms. Raises SettingsError where the tests are not installed."""
-    if not _FAKE.exists():
-        raise SettingsError("bench search asks the tests' fake gateway; without it, set OPENROUTER_BASE_URL to one")
-    command = [sys.executable, "-m", "tests.fakes.openrouter", "--port", "0"]
-    with _process(command, "the fake gateway") as (_, said):
-        yield said.split()[1]
+        with fake_gateway(manifest.embedder.dimension) as url:
+            yield replace(chosen, openrouter_api_key=FAKE_KEY, openrouter_base_url=url)
 
 
 def _in_process(settings: Settings, plan: Plan) -> tuple[list[dict[str, Any]], list[float], list[Body]]:
@@ -268,23 +255,8 @@ def _serving(settings: Settings) -> Iterator[tuple[int, str]]:
     }.items():  # fmt: skip
         os.putenv(name, value)
     command = [sys.executable, "-m", "cli.main", "serve", "--only", "search", "--port", "0", "--json"]
-    with _process([*command, "--bucket", settings.bucket_url], "askbucket serve") as (pid, said):
+    with process([*command, "--bucket", settings.bucket_url], "askbucket serve") as (pid, said):
         yield pid, json.loads(said)["ready"]
-
-
-@contextmanager
-def _process(command: Sequence[str], name: str) -> Iterator[tuple[int, str]]:
-    """A process of ours: its number, and the first line it says. Raises BuildError where it ends without one."""
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
-    try:
-        assert process.stdout is not None  # noqa: S101 - asked for above
-        said = process.stdout.readline()
-        if not said:
-            raise BuildError(f"{name} stopped before it was ready; it says why above")
-        yield process.pid, said
-    finally:
-        process.terminate()
-        process.communicate(timeout=40)
 
 
 def _post(url: str, body: Body) -> None:

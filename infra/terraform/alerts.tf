@@ -141,4 +141,6 @@ resource "google_billing_budget" "month" {
   }
 }
 
-data "google_project" "here" {}
+data "google_project" "here" {
+  depends_on = [google_project_service.api]
+}

@@ -78,7 +78,8 @@ resource "google_compute_url_map" "paths" {
 }
 
 resource "google_compute_managed_ssl_certificate" "public" {
-  name = "askbucket"
+  name       = "askbucket"
+  depends_on = [google_project_service.api]
 
   managed {
     domains = [var.domain]
@@ -89,6 +90,7 @@ resource "google_compute_ssl_policy" "modern" {
   name            = "askbucket"
   profile         = "MODERN"
   min_tls_version = "TLS_1_2"
+  depends_on      = [google_project_service.api]
 }
 
 resource "google_compute_target_https_proxy" "public" {
@@ -107,7 +109,8 @@ resource "google_compute_global_forwarding_rule" "https" {
 }
 
 resource "google_compute_url_map" "to_https" {
-  name = "askbucket-to-https"
+  name       = "askbucket-to-https"
+  depends_on = [google_project_service.api]
 
   default_url_redirect {
     https_redirect         = true

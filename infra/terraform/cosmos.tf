@@ -10,6 +10,10 @@ resource "azurerm_resource_group" "items" {
 }
 
 resource "azurerm_cosmosdb_account" "items" {
+  # checkov:skip=CKV_AZURE_140:functions on Google Cloud have no Azure identity, so they ask with a key that only reads
+  # checkov:skip=CKV_AZURE_101:they come over the internet, by TLS and with a key
+  # checkov:skip=CKV_AZURE_99:Cloud Run has no fixed addresses that could be let in alone
+  # checkov:skip=CKV_AZURE_100:the platform's own keys encrypt it, and what lies there is published data
   count                      = length(local.in_cosmos) > 0 ? 1 : 0
   name                       = "askbucket-${var.project_id}"
   location                   = azurerm_resource_group.items[0].location
@@ -18,6 +22,9 @@ resource "azurerm_cosmosdb_account" "items" {
   kind                       = "GlobalDocumentDB"
   minimal_tls_version        = "Tls12"
   automatic_failover_enabled = false
+
+  # A key reads or writes items; what is above them, Terraform makes.
+  access_key_metadata_writes_enabled = false
 
   capabilities {
     name = "EnableServerless"

@@ -49,12 +49,13 @@ locals {
       SITE  = kind
       STORE = site.store
     },
-    site.store == "cosmos" ? {
-      COSMOS_ENDPOINT  = azurerm_cosmosdb_account.items[0].endpoint
-      COSMOS_DATABASE  = azurerm_cosmosdb_sql_database.samples[0].name
-      COSMOS_CONTAINER = azapi_resource.items[0].name
-    } : {},
+    site.store == "cosmos" ? local.cosmos : {},
   ) }
+  cosmos = length(local.in_cosmos) > 0 ? {
+    COSMOS_ENDPOINT  = azurerm_cosmosdb_account.items[0].endpoint
+    COSMOS_DATABASE  = azurerm_cosmosdb_sql_database.samples[0].name
+    COSMOS_CONTAINER = azapi_resource.items[0].name
+  } : {}
 
   environment = { for name, function in local.functions : name => merge(concat(
     [local.deployed.settings.every],
@@ -68,7 +69,7 @@ locals {
   )...) }
   secrets = { for name, function in local.functions : name => merge(
     contains(function.needs, "models") ? { OPENROUTER_API_KEY = google_secret_manager_secret.openrouter.secret_id } : {},
-    contains(local.in_cosmos, function.kind) ? { COSMOS_KEY = google_secret_manager_secret.cosmos[0].secret_id } : {},
+    contains(local.in_cosmos, function.kind) ? { COSMOS_KEY = google_secret_manager_secret.cosmos["read"].secret_id } : {},
   ) }
 }
 
@@ -160,8 +161,11 @@ resource "google_cloud_run_v2_service" "function" {
 
   depends_on = [
     google_secret_manager_secret_version.openrouter,
+    google_secret_manager_secret_version.cosmos,
     google_secret_manager_secret_iam_member.openrouter,
+    google_secret_manager_secret_iam_member.cosmos,
     google_storage_bucket_iam_member.reads,
+    google_storage_bucket_iam_member.counts,
   ]
 }
 

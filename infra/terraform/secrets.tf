@@ -40,9 +40,14 @@ resource "google_secret_manager_secret_iam_member" "openrouter" {
   member    = "serviceAccount:${each.value}"
 }
 
+# A site asks with the key that only reads; that which writes is the jobs' alone.
+locals {
+  cosmos_keys = length(local.in_cosmos) > 0 ? toset(["read", "write"]) : toset([])
+}
+
 resource "google_secret_manager_secret" "cosmos" {
-  count      = length(local.in_cosmos) > 0 ? 1 : 0
-  secret_id  = "askbucket-cosmos-key"
+  for_each   = local.cosmos_keys
+  secret_id  = "askbucket-cosmos-key-${each.key}"
   depends_on = [google_project_service.api]
 
   replication {
@@ -51,18 +56,21 @@ resource "google_secret_manager_secret" "cosmos" {
 }
 
 resource "google_secret_manager_secret_version" "cosmos" {
-  count                  = length(local.in_cosmos) > 0 ? 1 : 0
-  secret                 = google_secret_manager_secret.cosmos[0].id
-  secret_data_wo         = azurerm_cosmosdb_account.items[0].primary_key
+  for_each = local.cosmos_keys
+  secret   = google_secret_manager_secret.cosmos[each.key].id
+  secret_data_wo = (each.key == "read"
+    ? azurerm_cosmosdb_account.items[0].primary_readonly_key
+    : azurerm_cosmosdb_account.items[0].primary_key
+  )
   secret_data_wo_version = 1
 }
 
 resource "google_secret_manager_secret_iam_member" "cosmos" {
   for_each = merge(
-    { for kind in local.in_cosmos : kind => google_service_account.function["ask-${kind}"].email },
-    length(local.in_cosmos) > 0 ? { builder = google_service_account.builder.email } : {},
+    { for kind in local.in_cosmos : kind => { key = "read", email = google_service_account.function["ask-${kind}"].email } },
+    length(local.in_cosmos) > 0 ? { builder = { key = "write", email = google_service_account.builder.email } } : {},
   )
-  secret_id = google_secret_manager_secret.cosmos[0].id
+  secret_id = google_secret_manager_secret.cosmos[each.value.key].id
   role      = "roles/secretmanager.secretAccessor"
-  member    = "serviceAccount:${each.value}"
+  member    = "serviceAccount:${each.value.email}"
 }

@@ -78,6 +78,7 @@ resource "google_storage_bucket" "sources" {
 }
 
 resource "google_storage_bucket" "logs" {
+  # checkov:skip=CKV_GCP_62:it is where access is logged
   name                        = "${var.project_id}-askbucket-logs"
   location                    = var.region
   uniform_bucket_level_access = true

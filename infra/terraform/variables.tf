@@ -20,6 +20,12 @@ variable "first_image" {
   default     = "us-docker.pkg.dev/cloudrun/container/hello"
 }
 
+variable "first_job_image" {
+  description = "What a job runs before infra/deploy rolls its own image out: anything that ends by itself."
+  type        = string
+  default     = "us-docker.pkg.dev/cloudrun/container/job"
+}
+
 variable "sites" {
   description = "Which sites are served, how large each one's release is in MiB, and where its vectors are searched."
   type = map(object({
@@ -76,22 +82,10 @@ variable "cors_origins" {
   default     = []
 }
 
-variable "build_tasks" {
-  description = "How many tasks share the embedding of a build."
-  type        = number
-  default     = 8
-}
-
 variable "embedding_calls_per_minute" {
   description = "Most embedding calls in a minute, of all tasks of a build together; 0 is no limit."
   type        = number
   default     = 600
-}
-
-variable "build_schedule" {
-  description = "When the releases are rebuilt, as cron has it, in UTC."
-  type        = string
-  default     = "17 3 * * 0"
 }
 
 variable "alert_email" {

@@ -15,6 +15,7 @@ from shared.edge.process import Hosted, ProcessLoop
 from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.sites.store_choice import Stores, store_of
+from shared.timed import timed
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -103,16 +104,17 @@ def _asker(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress]
     """Opens a site, in the order that has it soonest."""
 
     def opener(progress: Progress) -> Site:
-        engine.models.begin()
-        import shared.edge.streaming
-        import shared.models.ranking_models
-        import shared.sites.answer
-        import shared.sites.request
-        import shared.sites.request54  # noqa: F401 - beside the weights being read
-        from shared.sites.kinds import KINDS
-        from shared.sites.site import open_site
+        with timed("import"):
+            engine.models.begin()
+            engine.models.warm(engine.loop.portal)
+            import shared.edge.streaming
+            import shared.models.ranking_models
+            import shared.sites.answer
+            import shared.sites.request
+            import shared.sites.request54  # noqa: F401 - beside the weights being read
+            from shared.sites.kinds import KINDS
+            from shared.sites.site import open_site
 
-        _ = engine.loop.portal
         return open_site(settings, KINDS[kind], engine.models, progress, engine.stores)
 
     return opener

@@ -12,6 +12,7 @@ from shared.edge.process import Hosted, ProcessLoop
 from shared.settings import Settings
 from shared.tables.catalogs import mounts
 from shared.tables.tables import Tables, open_tables
+from shared.timed import timed
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -54,11 +55,12 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
     """Opens tables to be searched, in the order that has them soonest."""
 
     def opener(progress: Progress) -> Tables:
-        engine.models.begin()
         # A thread reads the model's weights, 0.1 s without the interpreter's lock; meanwhile comes what needs it.
-        import shared.tables.search  # noqa: F401
+        with timed("import"):
+            engine.models.begin()
+            engine.models.warm(engine.loop.portal)
+            import shared.tables.search  # noqa: F401
 
-        _ = engine.loop.portal
         return open_tables(settings, engine.models, progress)
 
     return opener

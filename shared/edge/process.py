@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
 
 from shared.errors import AskbucketError, Starting, Stopping, Unavailable
+from shared.timed import recording
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -233,14 +234,19 @@ class Hosted(Generic[T]):
         self._load(generation)
 
     def _load(self, generation: int) -> None:
-        value = self._open(self._report)
-        if self._loop is not None:
-            _ = self.portal  # started here, so that no request pays for it
+        began = time.perf_counter()
+        with recording() as timings:
+            value = self._open(self._report)
+            if self._loop is not None:
+                _ = self.portal  # started here, so that no request pays for it
+        loaded_ms = (time.perf_counter() - began) * 1e3
         with self._changed:
             replaced: _Slot[T] | None = _Slot(value)
             if generation == self._generation:  # else `close` came first, and the value has no use
                 replaced, self._slot = self._slot, replaced
                 self._pending = False
+        stages = {stage: round(ms, 1) for stage, ms in timings.ms().items()}
+        log.info("loaded", extra={"fields": {"ms": round(loaded_ms, 1), "stages": stages}})
         self._retire(replaced)
 
     def _settle(self, generation: int, error: AskbucketError | None) -> None:

@@ -13,6 +13,8 @@ from shared.models.weights import BGE_SMALL, INSTALL, installed
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
     from shared.contracts.release import Embedder as EmbedderSpec
     from shared.contracts.release import NullBank
     from shared.models.cross_encoder import CrossEncoder
@@ -64,6 +66,14 @@ class Models:
         """
         if self._provider == "embedded" and installed():
             self._opening()
+
+    def warm(self, portal: BlockingPortal) -> None:
+        """Open the first connection to the gateway on this loop, where it is the gateway that judges; returns at once.
+
+        Beside the load of a release: what that waits for the bucket, this waits for the gateway.
+        """
+        if self._provider == "openrouter":
+            self._gateway.warm(portal)
 
     def embedder(self, spec: EmbedderSpec) -> Embedder:
         """The embedder a release was built with; never another one. Raises ModelUnavailable, saying what is missing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from shared.settings import Settings, without_userinfo
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from anyio.from_thread import BlockingPortal
 
     from shared.models.cached_ranker import CachedRanker, Verdicts
     from shared.models.chat_advisor import ChatAdvisor
@@ -40,6 +42,7 @@ class Gateway:
         self._pace = pace
         self._lock = threading.Lock()
         self._client: OpenRouterClient | None = None
+        self._warmed = False
         self._vectors: Cache[npt.NDArray[np.float32]] = Cache(
             settings.embed_cache_entries, settings.embed_cache_bytes, lambda vector: vector.nbytes
         )
@@ -117,6 +120,22 @@ class Gateway:
             if self._client is None:
                 self._client = OpenRouterClient(self._settings, self._pace)
             return self._client
+
+    def warm(self, portal: BlockingPortal) -> None:
+        """Open a connection on the portal's loop, beside whatever the caller does next; once, and not without a key.
+
+        In a thread of its own, since the client takes 0.1 s to be made. Nobody waits for it, nothing fails by it.
+        """
+        with self._lock:
+            if self._warmed or not self._settings.openrouter_api_key:
+                return
+            self._warmed = True
+        threading.Thread(target=self._warm, args=(portal,), name="warm", daemon=True).start()
+
+    def _warm(self, portal: BlockingPortal) -> None:
+        client = self.client()
+        with suppress(RuntimeError):  # the loop was ended meanwhile, and with it what would have called
+            portal.start_task_soon(client.warm)
 
     def describe(self) -> dict[str, Any]:
         """For /health, from memory."""

@@ -24,6 +24,7 @@ from pathlib import Path
 from shared.bucket.base import Bucket
 from shared.contracts.release import ReleaseFile
 from shared.errors import CacheUnusable, ObjectMissing, ReleaseCorrupt
+from shared.timed import carried, timed
 
 Advance = Callable[[int], None]
 
@@ -69,7 +70,7 @@ class Cache:
         # One thread a file, which holds at most one lock and waits only for the range threads, which hold
         # none: so two processes that want the same files in another order cannot wait for each other.
         with ThreadPoolExecutor(RANGE_THREADS) as ranges, ThreadPoolExecutor(max(1, len(wanted))) as files:
-            copies = [files.submit(self._copy, bucket, key, file, advance, ranges) for key, file in wanted]
+            copies = [files.submit(carried(self._copy), bucket, key, file, advance, ranges) for key, file in wanted]
         hold = Hold(copy.result() for copy in copies if copy.exception() is None)
         for failure in filter(None, (copy.exception() for copy in copies)):
             hold.close()
@@ -165,7 +166,8 @@ class _Source:
             for (start, end), copied in cuts:
                 if copied != end - start:
                     check_size(self.file, where, None if copied is None else start + copied)
-                advance(digest.extend(end))
+                with timed("verify"):
+                    advance(digest.extend(end))
         digest.check(self.file, where)
 
     def _copy(self, start: int, end: int, target: int) -> int | None:

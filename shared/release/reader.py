@@ -18,6 +18,7 @@ from shared.contracts.release import Manifest, Pointer, ReleaseFile
 from shared.errors import BucketError, ObjectMissing, ReleaseError, ReleaseIncompatible, ReleaseMissing
 from shared.release import manifest as manifests
 from shared.release.cache import Advance, Cache, Hold, check_in_place, check_size
+from shared.timed import timed
 
 Progress = Callable[[int, int], None]
 Roles = Collection[str] | Callable[[Manifest], Collection[str]] | None
@@ -83,7 +84,8 @@ def fetch(
     fetch_one = partial(_fetch, bucket, catalog, roles=roles, cache_dir=cache_dir, progress=progress, kind=kind)
     if release_id is not None:
         return fetch_one(release_id)
-    release_id = current(bucket, catalog).release
+    with timed("manifest"):
+        release_id = current(bucket, catalog).release
     while True:
         try:
             return fetch_one(release_id)
@@ -112,15 +114,18 @@ def _fetch(
     progress: Progress | None,
     kind: manifests.Kind | None,
 ) -> Release:
-    manifest = read_manifest(bucket, catalog, release_id, kind)
+    with timed("manifest"):
+        manifest = read_manifest(bucket, catalog, release_id, kind)
     named = roles(manifest) if callable(roles) else roles
     wanted = [(manifests.file_key(catalog, file.sha256), file) for file in _chosen(manifest, release_id, named)]
     advance = _meter(progress, sum(file.bytes for _, file in wanted))
-    paths = _check_local(bucket, wanted, advance)
+    with timed("verify"):
+        paths = _check_local(bucket, wanted, advance)
     remote = [(key, file) for key, file in wanted if file.role not in paths]
     if not remote:
         return Release(release_id, catalog, manifest, paths)
-    copies, hold = Cache(cache_dir).copy_all(bucket, remote, advance)
+    with timed("fetch"):
+        copies, hold = Cache(cache_dir).copy_all(bucket, remote, advance)
     return Release(release_id, catalog, manifest, {**paths, **copies}, hold)
 
 

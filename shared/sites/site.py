@@ -206,12 +206,16 @@ def open_site(
         reached = pool.submit((stores or owned or Stores(settings)).cosmos) if store == "cosmos" and models else None
         release = fetch(bucket, kind.name, needs.roles, Path(settings.cache_dir), progress, kind="items")
         opened.callback(release.close)
-        records = opened.enter_context(closing(Items(release.paths["records"])))
-        records.check(release.manifest.rows)
-        lexical = _lexical(release)
-        embedder = needs.embedder()
-        cosmos = reached.result() if reached else None
-        vectors = _vectors(settings, release, kind, cosmos) if embedder else None
+        with timed("map"):
+            records = opened.enter_context(closing(Items(release.paths["records"])))
+            records.check(release.manifest.rows)
+            lexical = _lexical(release)
+        with timed("models"):
+            embedder = needs.embedder()
+        with timed("store"):
+            cosmos = reached.result() if reached else None
+        with timed("map"):
+            vectors = _vectors(settings, release, kind, cosmos) if embedder else None
         opened.pop_all()  # what is served stays open; what was refused was closed on the way out
     kind = tuned(kind, settings)
     return Site(settings, kind, bucket, release, records, lexical, vectors, embedder, needs.lacks, owned)

@@ -94,10 +94,13 @@ def open_legs(settings: Settings, catalogs: Sequence[Catalog], models: Models) -
     with ThreadPoolExecutor(2, thread_name_prefix="models") as pool:
         embedder = pool.submit(models.embedder, manifests[0].embedder)
         judge = pool.submit(models.judge, combine_null_banks(banks) if banks else None)
-        vectors = tuple(_vectors(catalog) for catalog in catalogs)
-        lexical = tuple(Lexical(_lexical_paths(catalog), catalog.rows) for catalog in catalogs)
+        with timed("map"):
+            vectors = tuple(_vectors(catalog) for catalog in catalogs)
+            lexical = tuple(Lexical(_lexical_paths(catalog), catalog.rows) for catalog in catalogs)
+        with timed("models"):
+            embeds, judges = embedder.result(), judge.result()
         return Legs(
-            vectors, lexical, Scanner(settings.scan_threads), embedder.result(), judge.result(),
+            vectors, lexical, Scanner(settings.scan_threads), embeds, judges,
             _slices(catalogs), tuple(catalog.first_row for catalog in catalogs),
         )  # fmt: skip
 

@@ -22,7 +22,7 @@ from shared.tables.catalogs import (
     open_catalogs,
 )
 from shared.tables.entry import entry
-from shared.timed import timed
+from shared.timed import carried, timed
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -119,10 +119,12 @@ def open_tables(
     mounted = mounts(settings)
     roles = SEARCH_ROLES if models else roles
     with ThreadPoolExecutor(len(mounted)) as pool:
-        releases = list(pool.map(lambda mount: fetch_release(mount, settings, roles, progress), mounted))
+        fetched = carried(lambda mount: fetch_release(mount, settings, roles, progress))
+        releases = list(pool.map(fetched, mounted))
     with ExitStack() as opened:
-        catalogs = open_catalogs(mounted, releases, opened)
-        combine(catalogs)
+        with timed("map"):
+            catalogs = open_catalogs(mounted, releases, opened)
+            combine(catalogs)
         tables = Tables(settings, catalogs, _legs(settings, catalogs, models))
         opened.pop_all()  # what is served stays open; what was refused was closed on the way out
     return tables
@@ -131,6 +133,7 @@ def open_tables(
 def _legs(settings: Settings, catalogs: Sequence[Catalog], models: Models | None) -> Legs | None:
     if models is None:
         return None
-    from shared.tables.legs import open_legs
+    with timed("import"):
+        from shared.tables.legs import open_legs
 
     return open_legs(settings, catalogs, models)

@@ -82,9 +82,10 @@ def made() -> Iterator[Any]:
 
 @pytest.fixture
 def log_lines() -> Iterator[list[dict[str, Any]]]:
-    """What the log would say, as parsed lines."""
+    """What the log would say of requests, as parsed lines."""
     lines: list[dict[str, Any]] = []
     handler = logging.Handler()
+    handler.addFilter(lambda record: record.msg != "loaded")
     handler.emit = lambda record: lines.append(json.loads(JsonLines().format(record)))  # type: ignore[method-assign]
     ours = logging.getLogger("shared")
     level = ours.level

@@ -670,6 +670,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer({})
 
+    def do_HEAD(self) -> None:
+        """Whoever opens a connection before it has anything to ask."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.fake.note("HEAD", self.path.partition("?")[0].removeprefix("/api/v1"), headers, {}, self.number)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         try:

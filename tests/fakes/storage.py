@@ -6,13 +6,14 @@ import http.client
 import json
 import platform
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,6 +40,14 @@ def gcs_server() -> Iterator[str]:
     with _running([str(binary), *options, "-external-url", f"http://127.0.0.1:{port}"], port) as address:
         request(address, "POST", "/storage/v1/b?project=test", json.dumps({"name": "contract"}).encode())
         yield address
+
+
+def main() -> None:
+    """Serve that bucket until ended, and say where."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), gcs_server() as address:
+        print("ready", address, flush=True)
+        signal.pause()
 
 
 @contextmanager

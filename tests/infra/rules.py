@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -11,6 +14,7 @@ from typing import Any, TypeAlias
 from deployment import Deployment
 from wire import ROOT
 
+from cli.main import parser
 from shared.edge.app import App
 from shared.errors import SettingsError
 from shared.settings import Settings
@@ -138,6 +142,91 @@ def every_function_only_reads_releases(deployment: Deployment) -> Iterator[str]:
         yield from (f"{name}: an account has rights on the whole project" for name, _ in deployment.resources(kind))
 
 
+def every_job_runs_a_command_that_there_is(deployment: Deployment) -> Iterator[str]:
+    """The command line takes what a job gives it, and the plan is of as many tasks as there will be."""
+    for name, job in deployment.jobs.items():
+        command = [word.replace("<kind>", FILLED["SITE"]) for word in job["command"]]
+        if said := refused(command):
+            yield f"{name}: {said}"
+        if job["tasks"] > 1 and "--no-merge" not in command:
+            yield f"{name}: {job['tasks']} tasks would each publish"
+    plan, tasks = deployment.jobs["plan"]["command"], deployment.jobs["map"]["tasks"]
+    if plan[plan.index("--of") + 1] != str(tasks):
+        yield f"plan is of {plan[plan.index('--of') + 1]} tasks, and map has {tasks}"
+
+
+def every_job_says_when_it_starts(deployment: Deployment) -> Iterator[str]:
+    """By itself at a time that cron knows, the release after what it is made of; the plan by hand alone."""
+    starts = {name: job.get("schedule") for name, job in deployment.jobs.items()}
+    for name, schedule in starts.items():
+        if (schedule is None) != (name == "plan"):
+            yield f"{name}: starts {'never' if schedule is None else 'by itself'}"
+        elif schedule and not re.fullmatch(
+            r"[0-5]?\d (1?\d|2[0-3]) (\*|[1-9]|[12]\d|3[01]) (\*|[1-9]|1[0-2]) [*0-7]", schedule
+        ):
+            yield f"{name}: {schedule!r} is no schedule"
+    if deployment.resource("google_cloud_scheduler_job", "job").get("for_each") != "${local.scheduled}":
+        yield "no scheduler for the jobs that have a schedule"
+
+
+def every_job_is_as_its_table_says(deployment: Deployment) -> Iterator[str]:
+    """Tasks, retries, time and size come from the table; it runs as the builder, which alone writes releases."""
+    job = deployment.resource("google_cloud_run_v2_job", "job")
+    outer = first(job.get("template"))
+    inner = first(outer.get("template"))
+    limits = first(first(inner.get("containers")).get("resources")).get("limits", {})
+    expected: Sequence[tuple[str, Any, str]] = (
+        ("task_count", outer.get("task_count"), "${each.value.tasks}"),
+        ("parallelism", outer.get("parallelism"), "${each.value.tasks}"),
+        ("max_retries", inner.get("max_retries"), "${each.value.retries}"),
+        ("timeout", inner.get("timeout"), "${each.value.timeout_s}s"),
+        ("service_account", inner.get("service_account"), "${google_service_account.builder.email}"),
+        ("args", first(inner.get("containers")).get("args"), "${each.value.command}"),
+        ("memory", limits.get("memory"), "${each.value.memory_mib}Mi"),
+    )
+    yield from (f"a job's {what} is {found!r} and not {right!r}" for what, found, right in expected if found != right)
+    writers = {
+        name for name, member in deployment.resources("google_storage_bucket_iam_member")
+        if "google_storage_bucket.releases" in str(member.get("bucket")) and "roles/storage" in str(member.get("role"))
+    }  # fmt: skip
+    if writers != {"builds"}:
+        yield f"who writes releases: {', '.join(sorted(writers)) or 'nobody'}"
+
+
+def only_a_job_has_the_key_that_writes_items(deployment: Deployment) -> Iterator[str]:
+    """A site asks Cosmos DB with the key that reads, and its account has rights on no other."""
+    values = deployment.locals()
+    for what, key in (("secrets", "read"), ("job_secrets", "write")):
+        if f'google_secret_manager_secret.cosmos["{key}"]' not in str(values.get(what)):
+            yield f"{what}: COSMOS_KEY is not the one that may {key}"
+    version = str(deployment.resource("google_secret_manager_secret_version", "cosmos").get("secret_data_wo"))
+    if not re.search(r'"read"\s*\?[^:]*primary_readonly_key\s*:', version):
+        yield "the secret `read` is not the key that only reads"
+
+
+def everything_waits_for_the_interfaces_of_the_platform(deployment: Deployment) -> Iterator[str]:
+    """In an empty project nothing can be made before its interface is on: each thing waits, or names what does."""
+    blocks = {**dict(deployment.blocks()), **{f"local.{name}": value for name, value in deployment.locals().items()}}
+    names = {
+        address: set(re.findall(r"(?:data\.)?\w+\.\w+", json.dumps(body))) & blocks.keys()
+        for address, body in blocks.items()
+    }
+    waits = {"google_project_service.api"}
+    while more := {address for address, named in names.items() if address not in waits and named & waits}:
+        waits |= more
+    for address in sorted(blocks.keys() - waits):
+        if address.removeprefix("data.").startswith("google_"):
+            yield f"{address} does not wait for google_project_service.api"
+
+
+def every_variable_is_used(deployment: Deployment) -> Iterator[str]:
+    """What can be set changes something."""
+    for file in deployment.files.values():
+        for name in file.get("variable", {}):
+            if f"var.{name}" not in deployment.text:
+                yield f"nothing reads var.{name}"
+
+
 RULES: Sequence[Rule] = (
     every_folder_is_deployed,
     every_setting_is_one,
@@ -147,7 +236,24 @@ RULES: Sequence[Rule] = (
     every_service_is_reached_and_started_as_it_must_be,
     every_bucket_is_closed_and_keeps_versions,
     every_function_only_reads_releases,
+    every_job_runs_a_command_that_there_is,
+    every_job_says_when_it_starts,
+    every_job_is_as_its_table_says,
+    only_a_job_has_the_key_that_writes_items,
+    everything_waits_for_the_interfaces_of_the_platform,
+    every_variable_is_used,
 )
+
+
+def refused(command: Sequence[str]) -> str:
+    """What the command line has against these words; empty where it takes them."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            parser().parse_args(list(command))
+    except SystemExit:
+        return said.getvalue().strip().splitlines()[-1]
+    return ""
 
 
 def environment_of(deployment: Deployment, function: Mapping[str, Any]) -> dict[str, str]:

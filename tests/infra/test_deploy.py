@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from wire import ROOT
 
 DEPLOY = ROOT / "infra" / "deploy"
 # Notes how it was called, and says what a project with two services and three revisions each would.
-_STAND_IN = """#!/usr/bin/env python3
+_STAND_IN = """
 import json, os, pathlib, sys
 here = pathlib.Path(os.environ["STAND_INS"])
 name, given = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
@@ -27,6 +28,8 @@ if name == "curl":
     print(plan[0], "0.1 s", end="")
 elif given[1:3] == ["services", "list"]:
     print("askbucket-search\\naskbucket-ask-movies")
+elif given[1:3] == ["jobs", "list"]:
+    print("askbucket-map\\naskbucket-build-movies")
 elif given[1:3] == ["services", "describe"]:
     print(f"{given[3]}-00002")
 elif given[1:3] == ["revisions", "list"]:
@@ -56,7 +59,7 @@ def without_where(call: Sequence[str]) -> list[str]:
 @pytest.fixture
 def deploy(tmp_path: Path) -> Callable[..., Done]:
     for name in ("gcloud", "docker", "curl"):
-        (tmp_path / name).write_text(_STAND_IN, encoding="utf-8")
+        (tmp_path / name).write_text(f"#!{sys.executable} -S{_STAND_IN}", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
 
     def run(*given: str, statuses: str = "200", **environment: str) -> Done:
@@ -80,9 +83,11 @@ def deploy(tmp_path: Path) -> Callable[..., Done]:
 def test_every_function_gets_an_image_of_its_own(deploy: Callable[..., Done]) -> None:
     built = deploy("build", "abc123")
     folders = sorted(path.parent.name for path in (ROOT / "functions").glob("*/main.py"))
-    assert [call[call.index("--build-arg") + 1] for call in built.calls] == [f"FUNCTION={name}" for name in folders]
+    *functions, jobs = built.calls
+    assert [call[call.index("--build-arg") + 1] for call in functions] == [f"FUNCTION={name}" for name in folders]
+    assert jobs[1:4] == ["build", "--file", "infra/jobs/Dockerfile"]
     tags = [call[call.index("--tag") + 1] for call in built.calls]
-    assert tags == [f"us-central1-docker.pkg.dev/ours/askbucket/{name}:abc123" for name in folders]
+    assert tags == [f"us-central1-docker.pkg.dev/ours/askbucket/{name}:abc123" for name in [*folders, "jobs"]]
     assert [call[-1] for call in deploy("push", "abc123").calls] == tags
 
 
@@ -109,6 +114,12 @@ def test_a_failed_smoke_test_gives_all_traffic_back(deploy: Callable[..., Done],
     assert rolled.traffic[-1] == "askbucket-search-00002=100"
     assert len(rolled.traffic) == steps + 1
     assert "the smoke test failed" in rolled.said
+
+
+def test_every_job_gets_the_image_of_the_jobs(deploy: Callable[..., Done]) -> None:
+    updated = [without_where(call)[4:] for call in deploy("jobs", "abc123").calls if call[3] == "update"]
+    image = "us-central1-docker.pkg.dev/ours/askbucket/jobs:abc123"
+    assert updated == [[name, "--image", image] for name in ("askbucket-map", "askbucket-build-movies")]
 
 
 def test_a_rollback_gives_the_revision_before_all_traffic(deploy: Callable[..., Done]) -> None:
@@ -146,10 +157,14 @@ def test_a_mistake_is_a_sentence_and_changes_nothing(deploy: Callable[..., Done]
     assert done.calls == []
 
 
-def test_the_script_has_nothing_that_shellcheck_minds() -> None:
+def test_the_scripts_have_nothing_that_shellcheck_minds() -> None:
     found = shutil.which("shellcheck")
     if found is None:
         pytest.skip("no shellcheck: apt-get install shellcheck")
-    scripts = [DEPLOY, ROOT / ".ci" / "run"]
+    checks = [ROOT / "infra" / "checks" / name for name in ("audit", "install", "sbom")]
+    scripts = [DEPLOY, ROOT / ".ci" / "run", *checks]
     checked = subprocess.run([found, *scripts], check=False, capture_output=True, text=True)
     assert checked.stdout == ""
+    mistaken = DEPLOY.read_text(encoding="utf-8").replace('"$(image "$folder" "$tag")"', "$(image $folder $tag)")
+    checked = subprocess.run([found, "-"], input=mistaken, check=False, capture_output=True, text=True)
+    assert "SC2086" in checked.stdout

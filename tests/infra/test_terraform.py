@@ -16,9 +16,15 @@ from rules import (
     every_folder_is_deployed,
     every_function_only_reads_releases,
     every_function_starts_with_what_it_is_given,
+    every_job_is_as_its_table_says,
+    every_job_runs_a_command_that_there_is,
+    every_job_says_when_it_starts,
     every_route_leads_to_its_function,
     every_service_is_reached_and_started_as_it_must_be,
     every_setting_is_one,
+    every_variable_is_used,
+    everything_waits_for_the_interfaces_of_the_platform,
+    only_a_job_has_the_key_that_writes_items,
 )
 
 
@@ -32,8 +38,10 @@ def test_X03_what_is_deployed_is_what_the_code_needs(deployment: Deployment, rul
     assert list(rule(deployment)) == []
 
 
-YAML, FUNCTIONS, STORAGE, IDENTITY = (
-    "functions.yaml", "terraform/functions.tf", "terraform/storage.tf", "terraform/identity.tf",
+YAML, OFFLINE, FUNCTIONS, STORAGE, IDENTITY, JOBS, SECRETS, BALANCER, VARIABLES = (
+    "functions.yaml", "jobs.yaml", *(f"terraform/{name}.tf" for name in (
+        "functions", "storage", "identity", "jobs", "secrets", "balancer", "variables",
+    )),
 )  # fmt: skip
 MISTAKES: list[tuple[Rule, str, str, str, str]] = [
     (every_folder_is_deployed, YAML, "folder: variable", "folder: variables", "functions/variable is not deployed"),
@@ -41,12 +49,13 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
     (every_setting_is_one, FUNCTIONS, "SPEND_LIMIT_USD_PER_DAY =", "SPEND_LIMIT =", "SPEND_LIMIT is set and is no"),
     (every_setting_is_one, YAML, 'REFRESH_S: "60"', 'REFRESH_S: "soon"', "settings.reading: REFRESH_S='soon'"),
     (
-        every_function_starts_with_what_it_is_given, YAML, "needs: [models, releases, stats]\n    routes: [/mcp]",
-        "needs: [releases, stats]\n    routes: [/mcp]", "mcp does not start: ",
+        every_function_starts_with_what_it_is_given, YAML,
+        "needs: [models, releases, stats]\n    never: [shared.sites]\n    routes: [/mcp]",
+        "needs: [releases, stats]\n    never: [shared.sites]\n    routes: [/mcp]", "mcp does not start: ",
     ),
     (
-        every_function_starts_with_what_it_is_given, YAML, "needs: [releases]\n    routes: [/variable",
-        "needs: []\n    routes: [/variable", "variable does not start: ",
+        every_function_starts_with_what_it_is_given, YAML, "needs: [releases]\n    never:",
+        "needs: []\n    never:", "variable does not start: ",
     ),
     (every_route_leads_to_its_function, YAML, "/explore, ", "", "/explore is answered by registry and leads to pages"),
     (every_route_leads_to_its_function, YAML, "[/mcp]", "[/mcp, /tools]", "/tools leads to mcp, which answers nothing"),
@@ -76,6 +85,28 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
         every_function_only_reads_releases, IDENTITY, "google_project_iam_custom_role.reader.id",
         '"roles/storage.objectAdmin"', "functions have roles/storage.objectAdmin on google_storage_bucket.releases",
     ),
+    (every_job_runs_a_command_that_there_is, OFFLINE, "--no-merge]", "--no-merging]", "map: "),
+    (every_job_runs_a_command_that_there_is, OFFLINE, ", --no-merge]", "]", "map: 10 tasks would each publish"),
+    (every_job_runs_a_command_that_there_is, OFFLINE, "tasks: 10", "tasks: 8", "plan is of 10 tasks, and map has 8"),
+    (every_job_says_when_it_starts, OFFLINE, "    schedule: 0 7 * * 0\n", "", "prune: starts never"),
+    (every_job_says_when_it_starts, OFFLINE, "0 5 * * *", "0 25 * * *", "merge: '0 25 * * *' is no schedule"),
+    (every_job_is_as_its_table_says, JOBS, "= each.value.retries", "= 3", "a job's max_retries is 3"),
+    (
+        every_job_is_as_its_table_says, JOBS, "google_service_account.builder.email",
+        "google_service_account.scheduler.email", "a job's service_account is ",
+    ),
+    (
+        every_job_is_as_its_table_says, IDENTITY, '.name\n  role   = "roles/storage.objectUser"',
+        '.name\n  role   = "roles/viewer"', "who writes releases: nobody",
+    ),
+    (only_a_job_has_the_key_that_writes_items, FUNCTIONS, 'cosmos["read"]', 'cosmos["write"]', "secrets: COSMOS_KEY"),
+    (only_a_job_has_the_key_that_writes_items, SECRETS, "primary_readonly_key", "primary_key", "the secret `read` is"),
+    (
+        everything_waits_for_the_interfaces_of_the_platform, BALANCER,
+        '"TLS_1_2"\n  depends_on      = [google_project_service.api]', '"TLS_1_2"',
+        "google_compute_ssl_policy.modern does not wait",
+    ),
+    (every_variable_is_used, VARIABLES, 'variable "region"', 'variable "place"', "nothing reads var.place"),
 ]  # fmt: skip
 
 

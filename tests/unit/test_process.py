@@ -495,7 +495,7 @@ def test_importing_it_brings_nothing_heavy() -> None:
     heavy = {"pydantic", "numpy", "anyio", "asyncio", "flask", "sqlite3", "json"}
     assert heavy.isdisjoint(loaded.split())
     ours = [name for name in loaded.split() if name.startswith("shared")]
-    assert ours == ["shared", "shared.edge", "shared.edge.process", "shared.errors"]
+    assert ours == ["shared", "shared.edge", "shared.edge.process", "shared.errors", "shared.timed"]
 
 
 def machine(folder: Path, available_kb: int | None, groups: str, files: dict[str, str]) -> dict[str, Path]:

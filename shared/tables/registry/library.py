@@ -15,6 +15,7 @@ from shared.index.documents import Documents
 from shared.settings import Settings
 from shared.tables.catalogs import BROWSE_ROLES, Catalog
 from shared.tables.tables import Tables, open_tables
+from shared.timed import timed
 
 if TYPE_CHECKING:
     from shared.index.lexical import Lexical
@@ -112,7 +113,8 @@ def open_library(settings: Settings, progress: Progress | None = None) -> Librar
     """Fetch, check and open every catalog the settings mount. Raises ReleaseError for what lies in the bucket."""
     with ExitStack() as opened:
         tables = opened.enter_context(closing(open_tables(settings, None, progress, BROWSE_ROLES)))
-        documents = {catalog.name: _documents(catalog) for catalog in tables.catalogs}
+        with timed("map"):
+            documents = {catalog.name: _documents(catalog) for catalog in tables.catalogs}
         opened.pop_all()
     return Library(tables, {name: each for name, each in documents.items() if each})
 
