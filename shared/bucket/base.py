@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
@@ -56,7 +57,7 @@ class Bucket(Protocol):
 
 
 def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
-    """The bucket behind a URL; nothing is sent yet. Raises SettingsError for a scheme nobody speaks.
+    """The bucket behind a URL; nothing is sent yet. Raises SettingsError for a scheme that nobody here speaks.
 
     `settings` say how a cloud is reached; None means as they are by default.
     """
@@ -70,6 +71,8 @@ def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
 
         return GcsBucket(url, settings)
     if url.startswith("s3://"):
+        if find_spec("boto3") is None:  # an image has it where it was asked for
+            raise SettingsError(f"bucket URL {without_userinfo(url)!r}: boto3 is not here; an image has it by PARTS=s3")
         from shared.bucket.s3 import S3Bucket
 
         return S3Bucket(url, settings)

@@ -124,6 +124,31 @@ def test_all_that_a_site_may_import_is_there_in_its_image_with_every_part(tmp_pa
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("used", "named"),
+    [
+        ("from shared.bucket.base import open_bucket; open_bucket('s3://releases')", "PARTS=s3"),
+        (
+            "from shared.models.choice import Models; from shared.settings import Settings;"
+            "Models(Settings(llm_provider='embedded')).judge(None)",
+            "weights are not installed",
+        ),
+    ],
+)
+def test_a_part_that_an_image_lacks_is_named_in_a_typed_error(tmp_path: Path, used: str, named: str) -> None:
+    packages = carried(tmp_path, "search", [])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", used],
+        env={"PYTHONPATH": f"{tmp_path}:{packages}"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("shared.errors.")
+    assert named in done.stderr
+
+
 def test_the_table_of_packages_is_what_the_code_imports() -> None:
     derived = needs.written(needs.derive(needs.never()))
     assert derived == needs.TABLE.read_text(encoding="utf-8"), (

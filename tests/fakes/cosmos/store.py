@@ -23,6 +23,7 @@ Json = dict[str, Any]
 
 MOST_ITEM_BYTES = 2 * 1024 * 1024
 MOST_OPERATIONS = 100
+MOST_ANSWERS = 16
 _SYSTEM = ("_rid", "_self", "_etag", "_attachments", "_ts")
 _MEASURES = ("cosine", "dotproduct", "euclidean")
 
@@ -193,11 +194,17 @@ class Container:
         """
         with self._lock:
             view = self._view(partition)
+            asked = f"{text} {parameters}"
+            if asked in view.answers:  # the next page of what nothing was written to since
+                return view.answers[asked]
             query = parse(text, parameters, lambda distance: self._scores(distance, view))
             self._check(query)
-            if not query.is_streamed:
-                after, most = -1, None
-            return self._answered(query, view, bisect_right(view.places, after), most)
+            if query.is_streamed:
+                return self._answered(query, view, bisect_right(view.places, after), most)
+            if len(view.answers) == MOST_ANSWERS:
+                view.answers.clear()
+            view.answers[asked] = self._answered(query, view, 0, None)
+            return view.answers[asked]
 
     def _answered(self, query: Query, view: _View, start: int, most: int | None) -> Answer:
         found: Iterable[Row] = islice(self._rows(query, view), start, None)
@@ -272,12 +279,13 @@ class Scores:
 
 @dataclass(slots=True)
 class _View:
-    """The documents of a partition in the order they were written, and their vectors by path."""
+    """The documents of a partition in the order they were written, their vectors by path, and what was asked last."""
 
     stored: list[Stored]
     rows: list[Row]
     places: list[int]
     matrices: dict[str, _Matrix] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
 
 
 class _Matrix:
