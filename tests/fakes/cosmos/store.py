@@ -203,14 +203,28 @@ class Container:
                 return self._answered(query, view, bisect_right(view.places, after), most)
             if len(view.answers) == MOST_ANSWERS:
                 view.answers.clear()
-            view.answers[asked] = self._answered(query, view, 0, None)
+            view.answers[asked] = self._answered(query, view, 0, None, self._held(query, parameters, view))
             return view.answers[asked]
 
-    def _answered(self, query: Query, view: _View, start: int, most: int | None) -> Answer:
-        found: Iterable[Row] = islice(self._rows(query, view), start, None)
-        if query.where is not None:
-            holds = query.where
-            found = (row for row in found if is_true(holds(row)))
+    def _held(self, query: Query, parameters: Mapping[str, Any], view: _View) -> list[Row]:
+        """The rows that a condition holds of: one question asks with the same by every field."""
+        names = {name: value for name, value in parameters.items() if name in query.where_text}
+        key = f"{query.where_text} {names}"
+        if key not in view.held:
+            if len(view.held) == MOST_ANSWERS:
+                view.held.clear()
+            view.held[key] = list(self._filtered(query, view, 0))
+        return view.held[key]
+
+    def _filtered(self, query: Query, view: _View, start: int) -> Iterator[Row]:
+        holds = query.where
+        rows = islice(self._rows(query, view), start, None)
+        return rows if holds is None else (row for row in rows if is_true(holds(row)))
+
+    def _answered(
+        self, query: Query, view: _View, start: int, most: int | None, held: list[Row] | None = None
+    ) -> Answer:
+        found: Iterable[Row] = self._filtered(query, view, start) if held is None else held
         if query.nearest is not None:
             found = self._nearest(query, list(found), self._scores(query.nearest, view))
         for expression, falls in reversed(query.order):
@@ -286,6 +300,7 @@ class _View:
     places: list[int]
     matrices: dict[str, _Matrix] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
+    held: dict[str, list[Row]] = field(default_factory=dict)
 
 
 class _Matrix:
