@@ -57,6 +57,7 @@ def test_a_reader_walks_over_every_page(
     walk.here("/samples/trails/")
 
     turn = asked(page, QUESTION)
+    turn.get_by_text("Where they are").click()
     expect(turn.locator(".map-sketch")).to_be_visible()
     expect(turn.locator(".constraint-chip")).to_have_count(4)
     expect(turn.locator(".turn-results article").first).to_be_visible()
