@@ -84,7 +84,7 @@ class Hosted(Generic[T]):
         self._refresh_error: AskbucketError | None = None
         self._pending = False
         self._progress = (0, 0)
-        self._busy = False
+        self._busy = self._awaited = False
         self._checked_at = 0.0
         self._generation = 0
 
@@ -96,7 +96,10 @@ class Hosted(Generic[T]):
         if not self._is_due():
             return
         with self._changed:
-            if self._busy or not self._is_due():
+            if not self._is_due():
+                return
+            if self._busy:
+                self._awaited = True
                 return
             self._busy = True
             generation = self._generation
@@ -144,7 +147,7 @@ class Hosted(Generic[T]):
         with self._changed:
             slot, self._slot = self._slot, None
             self._generation += 1
-            self._busy = False
+            self._awaited = False
             self._refusal = self._refresh_error = None
             self._pending = False
         self._retire(slot)
@@ -253,13 +256,19 @@ class Hosted(Generic[T]):
         if error is not None:
             log.warning("release not loaded: %s: %s", error.code, error.message)
         with self._changed:
-            if generation != self._generation:
-                return
-            self._busy = False
-            self._checked_at = time.monotonic()
-            self._refresh_error = error
-            self._refusal = error if self._slot is None else None
-            self._changed.notify_all()
+            is_over = generation != self._generation  # `close` came first; whoever has asked since waits for another
+            again, self._busy, self._awaited = is_over and self._awaited, False, False
+            if not is_over:
+                self._told(error)
+        if again:
+            self.ensure()
+
+    def _told(self, error: AskbucketError | None) -> None:
+        """How the helper thread's look ended, for whoever waits; under the lock."""
+        self._checked_at = time.monotonic()
+        self._refresh_error = error
+        self._refusal = error if self._slot is None else None
+        self._changed.notify_all()
 
     def _report(self, done_bytes: int, total_bytes: int) -> None:
         self._progress = (done_bytes, total_bytes)

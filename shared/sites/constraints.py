@@ -1,7 +1,8 @@
 """Conditions and an order, read from plain words without a model: "4-bedroom houses under $300k, cheapest first".
 
 Every reading looks a bounded number of tokens ahead, and at most 1,000 characters and 128 tokens are read, so that no
-text takes long (the worst of 8,000 characters: 8 ms): what lies behind them stays in the subject.
+text takes long (the worst of 8,000 characters: 8 ms): what lies behind them stays in the subject. What is read there
+sees what follows, and counts only if it ends in time: "under $2 million" is not cut to "under $2".
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from shared.sites.subject import subject_of
 
 MOST_CHARS = 1_000
 MOST_TOKENS = 128
+_AHEAD_CHARS, _AHEAD_TOKENS = 200, 24
 _OPPOSITE: dict[Op, Op] = {"has": "lacks", "lacks": "has", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _QUOTES = {'"': '"', "“": "”", "«": "»"}
 _CLAUSE_ENDS = frozenset((",", ".", ";", "but"))
@@ -52,10 +54,11 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
 
     Without conditions and order the subject is the text as it is. What stands in double quotes is not read.
     """
-    told = tokens(text[:MOST_CHARS], MOST_TOKENS)
-    is_partial = bool(text[told[-1].end if told else 0 :].strip())
+    told = tokens(text[: MOST_CHARS + _AHEAD_CHARS], MOST_TOKENS + _AHEAD_TOKENS)
+    most = _counted(told)
+    is_partial = bool(text[told[most - 1].end if most else 0 :].strip())
     reader = _Reader(told, lexis_of(kind.wording), known)
-    spans = reader.spans()
+    spans = [span for span in reader.spans(most) if span.end <= most]
     constraints = tuple(_numbered(text, reader.tokens, spans))
     order = next((_order(text, reader.tokens, span, span.order) for span in spans if span.order), None)
     if not constraints and order is None:
@@ -64,6 +67,13 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
         (reader.tokens[span.start].start, reader.tokens[span.end - 1].end) for span in spans if not span.is_left_to_rank
     ]
     return Reading(subject_of(text, cuts, kind.wording), constraints, order, is_partial)
+
+
+def _counted(told: Sequence[Token]) -> int:
+    """How many tokens are read; those behind them only say how what begins before them ends."""
+    return next(
+        (n for n, token in enumerate(told[:MOST_TOKENS]) if token.end > MOST_CHARS), min(len(told), MOST_TOKENS)
+    )
 
 
 @lru_cache(16)
@@ -99,11 +109,11 @@ class _Reader:
         self._known = known
         self._spans: list[_Span] = []
 
-    def spans(self) -> list[_Span]:
-        """Every span that was read, in order; hedged ones are soft."""
+    def spans(self, most: int) -> list[_Span]:
+        """Every span that begins among the first `most` tokens, in order; hedged ones are soft."""
         at = 0
         hedge: int | None = None
-        while at < len(self._words):
+        while at < most:
             if self._words[at] in _CLAUSE_ENDS:
                 hedge = None
             if (end := self._quoted(at)) is not None:

@@ -111,6 +111,23 @@ def test_of_a_longer_question_the_beginning_is_read_and_the_rest_is_its_subject(
     assert reading.subject.endswith(text[-20:].strip())
 
 
+@pytest.mark.parametrize("before", [*range(118, 132), *range(960, 1_010)])
+@pytest.mark.parametrize(
+    ("kind", "said", "wanted"),
+    [
+        ("homes", "under $300,000", ("price", "<", 300_000.0)),
+        ("homes", "under $2 million", ("price", "<", 2_000_000.0)),
+        ("homes", "at least 4 bedrooms", ("beds", ">=", 4.0)),
+        ("movies", "over 2 hours 30 minutes", ("minutes", ">", 150.0)),
+    ],
+)
+def test_what_is_read_at_the_end_of_what_is_read_is_whole_or_not_read(before, kind, said, wanted):
+    filler = "so " * before if before < 200 else "a" * (before - 1) + " "
+    reading = read(f"{filler}{said} and so on", KINDS[kind], Unknown())
+    assert [(each.field, each.op, each.value) for each in reading.constraints] in ([], [wanted])
+    assert reading.constraints or reading.is_partial
+
+
 @given(text=st.text(max_size=200) | st.lists(st.sampled_from(
     """under $ 300k 4 bed - easy not no the cheapest in between and 2 hours " ' km preferably or 1920s half acre
     """.split()

@@ -282,6 +282,23 @@ def test_closing_waits_for_the_last_borrower_and_a_later_request_loads_anew(shel
     assert len(shelf.opened) == 2
 
 
+def test_who_asks_while_an_abandoned_load_runs_is_served_by_the_next_one_and_never_two_run_at_once(
+    shelf: Shelf,
+) -> None:
+    shelf.gate.clear()
+    hosted = shelf.host()
+    hosted.ensure()
+    eventually(lambda: shelf.opening)
+    hosted.close()
+    hosted.ensure()
+    time.sleep(0.05)  # room for a second load to begin, where nothing forbids it
+    shelf.gate.set()
+    eventually(lambda: hosted.state()["state"] == "ready")
+    assert shelf.most_opening == 1
+    assert [value.closed for value in shelf.opened] == [1, 0]
+    hosted.close()
+
+
 def test_a_value_that_was_opened_for_nobody_is_closed(shelf: Shelf) -> None:
     shelf.gate.clear()
     hosted = shelf.host()
