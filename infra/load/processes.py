@@ -171,7 +171,11 @@ def _free_port() -> int:
 def _tree(pid: int) -> Iterator[int]:
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in children.read_text().split():
+        try:
+            found = children.read_text().split()
+        except (FileNotFoundError, ProcessLookupError):  # the thread has ended since
+            continue
+        for child in found:
             yield from _tree(int(child))
 
 

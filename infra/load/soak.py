@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from infra.load.mix import functions_of
 from infra.load.models import CALM, PHASES, Script
 from infra.load.processes import Served, serving, use_of
 from infra.load.traffic import Traffic
-from infra.load.verdict import Vitals, Window, bars, unannounced
+from infra.load.verdict import Vitals, Window, bars, missing, unannounced
 from shared.errors import SettingsError
 from shared.settings import Settings
 
@@ -118,7 +119,7 @@ def measure(plan: Plan, settings: Settings, models: Script, folder: Path) -> dic
         run = Run()
         director = Director(plan, models, swapping, run)
         vitals = _soaked(plan, run, director, Traffic(found), served)
-    return _report(plan, run, director, vitals)
+    return _report(plan, run, director, vitals, tuple(served))
 
 
 def _soaked(plan: Plan, run: Run, director: Director, traffic: Traffic, served: Mapping[str, Served]) -> list[Vitals]:
@@ -128,29 +129,31 @@ def _soaked(plan: Plan, run: Run, director: Director, traffic: Traffic, served: 
         while not run.stop.wait(_LOOK_S):
             vitals.extend(_looked(served, run.now()))
 
-    beside = [threading.Thread(target=target, daemon=True) for target in (watch, director.direct)]
     timer = threading.Timer(plan.seconds, run.stop.set)
-    for thread in [*beside, timer]:
-        thread.start()
-    try:
-        run.ask(plan.callers, traffic, served)
-    finally:
-        run.stop.set()
-        timer.cancel()
-        for thread in beside:
-            thread.join()
+    timer.start()
+    with ThreadPoolExecutor(2, "soak") as beside:
+        both = [beside.submit(task) for task in (watch, director.direct)]
+        try:
+            run.ask(plan.callers, traffic, served)
+        finally:
+            run.stop.set()
+            timer.cancel()
+        for each in both:  # a run in which nothing was watched or done any more has shown nothing
+            each.result()
     return vitals
 
 
 def _looked(served: Mapping[str, Served], at_s: float) -> Iterator[Vitals]:
-    """Each function's worker, the last of its processes."""
+    """Each function's worker, the last of its processes; none while it is only the master."""
     for name, each in served.items():
-        if uses := use_of(each.pid):
+        if len(uses := use_of(each.pid)) > 1:
             worker = uses[-1]
             yield Vitals(name, at_s, worker.own, worker.rss, worker.descriptors, worker.threads)
 
 
-def _report(plan: Plan, run: Run, director: Director, vitals: Sequence[Vitals]) -> dict[str, Any]:
+def _report(
+    plan: Plan, run: Run, director: Director, vitals: Sequence[Vitals], functions: Sequence[str]
+) -> dict[str, Any]:
     complaints = unannounced(run.samples, director.faults, director.swaps)
     return {
         "seconds": run.now(),
@@ -160,7 +163,10 @@ def _report(plan: Plan, run: Run, director: Director, vitals: Sequence[Vitals]) 
         "kinds": by_kind(run.samples, run.now()),
         "unannounced": dict(complaints),
         "vitals": [_told(each) for each in vitals],
-        "bars": bars(run.samples, vitals, complaints),
+        "bars": [
+            *bars(run.samples, vitals, complaints),
+            *missing(functions, vitals, run.now(), len(director.swaps), plan.seconds / plan.swap_every_s),
+        ],
     }
 
 

@@ -123,3 +123,17 @@ def bars(samples: Sequence[Sample], vitals: Sequence[Vitals], complaints: Mappin
     if not samples:
         return [bar("runs in which nothing was asked", 1, 0)]
     return [bar("failures that were not announced, and wrong answers", sum(complaints.values()), 0), *leaks(vitals)]
+
+
+def missing(
+    functions: Sequence[str], vitals: Sequence[Vitals], seconds: float, swaps: int, wanted: float
+) -> list[dict[str, Any]]:
+    """What a run has to hold to show anything: every worker was looked at until near its end, and releases moved.
+
+    Half of the swaps that the plan has room for are enough: a phase in which storage is away holds none.
+    """
+    seen = {each.name for each in vitals if each.at_s > seconds / 2}
+    return [
+        bar("workers that were not looked at in the last half", len(set(functions) - seen), 0),
+        bar("swaps too few", max(0, int(wanted / 2) - swaps), 0),
+    ]

@@ -23,8 +23,9 @@ from infra.load.buckets import build_demo
 from infra.load.callers import Run, Sample
 from infra.load.models import CALM, PHASES, Script, scripted
 from infra.load.processes import Function, Served, serving, use_of
+from infra.load.soak import Plan, _soaked
 from infra.load.traffic import NEXT_PAGE, WEIGHTS, Answer, Traffic
-from infra.load.verdict import Vitals, Window, bars, leaks, unannounced
+from infra.load.verdict import Vitals, Window, bars, leaks, missing, unannounced
 from shared.bucket.base import open_bucket
 from shared.errors import BuildError, SettingsError
 from shared.settings import Settings
@@ -318,6 +319,22 @@ def test_C06_a_worker_that_keeps_what_it_takes_passes() -> None:
     warming = flat(own=lambda at: 50e6 + min(at, 300) * 1e5, descriptors=lambda at: 20 + min(int(at) // 30, 10))
     for vitals in (flat(), warming):
         assert all(bar["met"] for bar in leaks(vitals))
+
+
+def test_a_run_in_which_nothing_was_watched_or_swapped_has_shown_nothing() -> None:
+    seen = [Vitals("search", 8.0, 1, 1, 1, 1), Vitals("stats", 2.0, 1, 1, 1, 1)]
+    assert [each["met"] for each in missing(["search"], seen, 10.0, 3, 6.0)] == [True, True]
+    assert [each["met"] for each in missing(["search", "stats"], seen, 10.0, 2, 6.0)] == [False, False]
+
+
+def test_a_soak_ends_with_what_its_watcher_or_director_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def direct(self) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(Run, "ask", lambda *_: None)
+    with pytest.raises(BrokenPipeError):
+        _soaked(Plan(60.0), Run(), Broken(), None, {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
