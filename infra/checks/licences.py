@@ -59,7 +59,11 @@ def allowed(expression: str) -> bool:
 
 
 def main(locks: Sequence[str]) -> int:
-    """Print what is wrong; 1 where anything is."""
+    """Print what is wrong; 1 where anything is, 2 where nothing can be looked at."""
+    absent = [lock for lock in locks if not Path(lock).is_file()]
+    if absent or not locks:
+        sys.stderr.write(f"licences.py: needs a LOCK or more; not there: {', '.join(absent) or 'any'}\n")
+        return 2
     found = list(complaints([Path(lock) for lock in locks]))
     sys.stderr.write("".join(f"{line}\n" for line in found))
     return int(bool(found))

@@ -62,7 +62,11 @@ def measure(plan: Plan, known: Known, functions: Sequence[Function]) -> dict[str
         "tables": len(known.leaves),
         "items": {kind: len(items) for kind, items in known.items.items()},
         "levels": levels,
-        "bars": [bar("no failed request", failed, 0), bar("no wrong answer", wrong, 0)],
+        "bars": [
+            bar("no failed request", failed, 0),
+            bar("no wrong answer", wrong, 0),
+            bar("no level without a request", sum(not level["kinds"]["all"]["requests"] for level in levels), 0),
+        ],
     }
 
 

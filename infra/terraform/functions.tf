@@ -88,7 +88,7 @@ resource "google_cloud_run_v2_service" "function" {
     execution_environment            = "EXECUTION_ENVIRONMENT_GEN2"
 
     scaling {
-      min_instance_count = 0
+      min_instance_count = lookup(var.min_instances, each.value.folder, 0)
       max_instance_count = var.max_instances[each.value.folder]
     }
 

@@ -64,6 +64,12 @@ variable "max_instances" {
   default     = { search = 10, variable = 5, registry = 5, mcp = 5, pages = 3, stats = 1, ask_site = 1 }
 }
 
+variable "min_instances" {
+  description = "Instances of a function that are kept, so that nobody waits for a start; paid for while nobody asks."
+  type        = map(number)
+  default     = {}
+}
+
 variable "spend_limit_usd_per_day" {
   description = "Most that one instance spends on models in a day; beyond it requests are refused."
   type        = number

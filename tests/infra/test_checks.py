@@ -194,6 +194,12 @@ def test_X08_an_unknown_licence_fails_the_check(tmp_path: Path, said: str, found
     assert (done.returncode, done.stderr.strip()) == (int(bool(found)), found)
 
 
+@pytest.mark.parametrize("locks", [[], ["nowhere.txt"]])
+def test_X08_a_check_of_no_lock_is_no_check(locks: list[str]) -> None:
+    done = subprocess.run([sys.executable, CHECKS / "licences.py", *locks], check=False, capture_output=True, text=True)
+    assert (done.returncode, "needs a LOCK" in done.stderr) == (2, True)
+
+
 def test_X08_the_bill_of_materials_names_every_locked_package_with_its_digests(tmp_path: Path) -> None:
     check("cyclonedx-py", "--version")
     subprocess.run([CHECKS / "sbom", tmp_path], check=True, capture_output=True)

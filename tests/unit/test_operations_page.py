@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from cli import checkup
 from cli.bench.start import STAGES
 from shared.contracts.notices import NoticeCode
 from shared.edge import log
@@ -55,6 +56,22 @@ def test_every_error_says_what_an_operator_does():
     cells = first_cells("Errors for operators")
     assert len(cells) == len(set(cells))
     assert set(cells) == codes()
+
+
+def checks() -> list[str]:
+    """What doctor looks at, in its order, as the code names it."""
+    tree = ast.parse(inspect.getsource(checkup))
+    named = (node.elts for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2)
+    return [
+        first.value
+        for first, second in named
+        if isinstance(first, ast.Constant) and isinstance(second, ast.Attribute) and isinstance(first.value, str)
+    ]
+
+
+def test_every_check_of_the_doctor_is_listed():
+    assert {"keys", "cosmos", "mcp"} <= set(checks())
+    assert set(first_cells("Is everything there?")) == set(checks())
 
 
 def test_every_notice_says_what_it_means_for_an_operator():
