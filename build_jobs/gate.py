@@ -2,7 +2,8 @@
 
 `files`, `urns` and `vectors` are about the release alone: one that fails there could not be served right, and no flag
 publishes it. `sources` and `scores` compare it with the current release, `beside` one that extends the built-in catalog
-with that: who knows better says `--force`, and that is written into the manifest.
+with that, and `current` is there where the current release cannot be compared with: who knows better says `--force`,
+and that is written into the manifest.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ class Gate:
             return
         lost = list(_lost(before, after, self.limits.most_shrink))
         self._settle("sources", lost, f"no source lost more than {self.limits.most_shrink:.0%}")
+
+    def refuse_current(self, fault: str) -> None:
+        """The current release is one that this build cannot be held against. Raises BuildError, unless forced."""
+        self._settle("current", [fault], "")
 
     def compare_scores(self, before: Mapping[str, Scores], after: Mapping[str, Scores]) -> None:
         """Whether judged questions score worse by more than the margin. Raises BuildError, unless forced.

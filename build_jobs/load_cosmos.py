@@ -108,8 +108,8 @@ def load_cosmos(
     """Load a release (the current one by default) of a site into the container that the settings name.
 
     Makes database and container where they are not there. When it returns, every item of the release is there, but
-    for those in `too_large`. Raises ReleaseError, StoreError, SettingsError, and BuildError where the container cannot
-    hold this release or holds something else than was written.
+    for those in `too_large`, which the release does not list. Raises ReleaseError, StoreError, SettingsError, and
+    BuildError where the container cannot hold this release or holds something else than was written.
     """
     bucket, started = open_bucket(bucket_url, settings), time.monotonic()
     with (
@@ -130,7 +130,7 @@ def refuse_unloaded(bucket: Bucket, catalog: str, release_id: str, settings: Set
     expected = release_ids(bucket, catalog, release_id, Path(settings.cache_dir))
     with closing(Account(settings)) as account:
         there = Partition(account.container, catalog).listing() if account.properties() else {}
-    missing = sum(each not in there for each in expected)
+    missing = sum(each not in there for each in expected if each)
     if missing or not expected:
         raise BuildError(
             f"Cosmos DB lacks {missing or 'all':,} items of release {release_id}: run"
@@ -156,7 +156,6 @@ class _Load:
         self._partition = partition
         self._settings = settings
         self._told = told
-        self._too_large: dict[str, str] = {}
         self.report = LoadReport(
             catalog=release.catalog,
             release=release.id,
@@ -177,7 +176,7 @@ class _Load:
         self._refuse_gaps(there)
         self._compare()
         self._remove_orphans(there)
-        self.report.too_large = sorted(self._too_large.values())
+        self.report.too_large = self._release.too_large()
         self.report.status = "loaded" if self.report.batches else "unchanged"
 
     def _outdated(self, there: Mapping[str, Stamp]) -> list[int]:
@@ -200,7 +199,7 @@ class _Load:
     def _write(self, rows: Sequence[int]) -> int:
         """Write the documents of these rows; returns how many that were."""
         meter, before, written = Meter("load", len(rows), self._told), self._partition.units, 0
-        for batch in batches(self._release.documents(rows), self._too_large):
+        for batch in batches(self._release.documents(rows)):
             self._partition.write(batch.documents)
             written += len(batch.documents)
             self.report.batches += 1
@@ -212,17 +211,17 @@ class _Load:
     def _refuse_gaps(self, there: Mapping[str, Stamp]) -> None:
         if missing := self._missing(there):
             raise BuildError(
-                f"{len(missing):,} items of {len(self._release.ids):,} are not there after they were written, such as"
-                f" {self._release.ids[missing[0]]}: something else removes them from {self.report.container}"
+                f"{len(missing):,} items of {len(self._release.listed):,} are not there after they were written, such"
+                f" as {self._release.ids[missing[0]]}: something else removes them from {self.report.container}"
             )
 
     def _missing(self, there: Mapping[str, Stamp]) -> list[int]:
-        known = there.keys() | self._too_large.keys()
-        return [row for row, each in enumerate(self._release.ids) if each not in known]
+        return [row for row in self._release.listed if self._release.ids[row] not in there]
 
     def _compare(self) -> None:
         """Read a sample back. Raises BuildError naming the first document that is not what was written."""
-        rows = [row for row in sample_rows(len(self._release.ids)) if self._release.ids[row] not in self._too_large]
+        listed = self._release.listed
+        rows = [listed[place] for place in sample_rows(len(listed))]
         found = self._partition.read([self._release.ids[row] for row in rows])
         for document in self._release.documents(rows):
             if not same(found.get(document["id"]), document):

@@ -32,7 +32,7 @@ from build_jobs.publish import check_writable, publish
 from build_jobs.rate import Paced, Shard
 from build_jobs.samples import Asked, Suite, TableQuestion
 from build_jobs.shards import SharedVectors
-from build_jobs.standing import Current, compare, current, figures, write_status
+from build_jobs.standing import Before, Current, compare, compare_sources, current, figures, still_current, write_status
 from build_jobs.table_samples import BuildModels, ask_tables, judge_of, leaves_of, opened
 from build_jobs.verify import SAMPLE, sample_rows, verify, verify_documents
 from build_jobs.workplace import Clock, no_search_for_cycles, staging, workplace
@@ -151,10 +151,10 @@ class _Build:
             digest = inputs_digest(collected, self._spec, self._extends, self._suites)
         self._told(Progress("collect", len(collected.leaves), len(collected.leaves)))
         report = self._report(collected, digest, before.id if before else None)
-        if before and before.is_made_of(digest, self._spec) and not force:
+        if isinstance(before, Current) and before.is_made_of(digest, self._spec) and not force:
             self._leave(report)
         else:
-            self._gate.compare_sources(before.sources if before else None, counts_of(collected.leaves))
+            compare_sources(self._gate, before, counts_of(collected.leaves))
             if self._extends:
                 self._check_beside(collected)
             if dry_run:
@@ -176,9 +176,9 @@ class _Build:
                 cache_dir=self._cache_dir,
             )
 
-    def _known_documents(self, before: Current | None) -> KnownDocuments | None:
+    def _known_documents(self, before: Before) -> KnownDocuments | None:
         """What the current release was told by its files; None where another version of this program read them."""
-        if before is None or before.manifest.builder != builder():
+        if not isinstance(before, Current) or before.manifest.builder != builder():
             return None
         try:
             release = reader.fetch(
@@ -205,7 +205,7 @@ class _Build:
         if report.waiting_for or not merge:
             return False
         now = current(self._bucket, self._catalog, "tables")
-        if now and now.is_made_of(report.inputs_digest, self._spec):
+        if isinstance(now, Current) and now.is_made_of(report.inputs_digest, self._spec):
             report.release = now.id
             self._leave(report)
             return False
@@ -258,7 +258,7 @@ class _Build:
         report.reused, report.resumed, report.embedded = found.reused, found.resumed, found.embedded
         report.waiting_for = kept.finish()
 
-    async def _publish(self, collected: Collected, before: Current | None, report: BuildReport, force: bool) -> None:
+    async def _publish(self, collected: Collected, before: Before, report: BuildReport, force: bool) -> None:
         with staging(self._work(), self._bucket, self._catalog) as folder:
             kept = self._kept(report.inputs_digest, None)
             embedded = await self._embed(collected, kept, report)
@@ -270,14 +270,24 @@ class _Build:
                 raise
             report.null_bank = await self._null_bank(files)
             judge = await self._ask(files, collected, before, report)
+            expected = still_current(
+                self._gate,
+                self._bucket,
+                self._catalog,
+                before,
+                kind="tables",
+                digest=report.inputs_digest,
+                embedder=self._spec,
+            )
             status = write_status(
                 folder, self._gate, judge=judge, sources=counts_of(collected.leaves), asked=report.asked
             )
             with self._clock.stage("publish"):
                 manifest = self._manifest(collected, report, force)
-                report.release, switched = publish(self._bucket, manifest, {**files, "status": status}, force=force)
-            if not switched:
-                report.notes.append("another run published the same inputs first; its release is current")
+                named = {**files, "status": status}
+                done = publish(self._bucket, manifest, named, expected=expected, force=force)
+            report.release = done.release
+            report.notes += done.notes
             self._told(Progress("publish", 1, 1))
             kept.clear()
         report.status = "published"
@@ -352,9 +362,7 @@ class _Build:
         with self._clock.stage("null_bank"):
             return await null_bank(self._embedder, Vectors(files["vectors"]).array)
 
-    async def _ask(
-        self, files: Mapping[str, Path], collected: Collected, before: Current | None, report: BuildReport
-    ) -> str:
+    async def _ask(self, files: Mapping[str, Path], collected: Collected, before: Before, report: BuildReport) -> str:
         """Put the sample questions to what was written, and compare. Returns who judged."""
         if not self._suites:
             self._gate.skipped("scores", "no sample questions were given")
@@ -373,9 +381,7 @@ class _Build:
         finally:
             await to_thread.run_sync(models.close)
 
-    async def _ask_current(
-        self, models: BuildModels, before: Current | None, suites: Sequence[Suite[TableQuestion]]
-    ) -> Asked:
+    async def _ask_current(self, models: BuildModels, before: Before, suites: Sequence[Suite[TableQuestion]]) -> Asked:
         release_id = before.id if before else None
         release = reader.fetch(
             self._bucket, self._catalog, SEARCH_ROLES, self._cache_dir, release_id=release_id, kind="tables"

@@ -259,7 +259,7 @@ class Checkup:
 
     def _cosmos(self) -> Iterator[Finding]:
         """That the container is there, fits each release of a site that reads it, and holds as many items."""
-        sites = [manifest for _, manifest in self._complete if self._is_in_cosmos(manifest)]
+        sites = [(mount, manifest) for mount, manifest in self._complete if self._is_in_cosmos(manifest)]
         if not sites:
             said = "no site reads it" if self._settings.cosmos_endpoint else "COSMOS_ENDPOINT is not set"
             yield Finding("cosmos", "ok", f"{said}: every site has its vectors in memory")
@@ -268,15 +268,24 @@ class Checkup:
         from shared.index.cosmos_client import Account, of_a_question
 
         with closing(Account(self._settings, of_a_question(self._settings))) as account:
-            for manifest in sites:
+            for mount, manifest in sites:
                 load = f"run `askbucket load-cosmos --site {manifest.catalog}`"
                 if wrong := misfits_of(account, manifest.embedder.dimension):
                     yield Finding("cosmos", "failed", f"{manifest.catalog}: {'; '.join(wrong)}", _TODO["cosmos"])
                     continue
                 there = counted_in(account.container, manifest.catalog)
-                said = f"{manifest.catalog}: the container holds {counted(there, 'item')} for {manifest.rows:,}"
-                lacks = there < manifest.rows
+                wanted = self._kept_in_cosmos(mount, manifest)
+                said = f"{manifest.catalog}: the container holds {counted(there, 'item')} for {wanted:,}"
+                lacks = there < wanted
                 yield Finding("cosmos", "failed" if lacks else "ok", said, load if lacks else "")
+
+    def _kept_in_cosmos(self, mount: Mount, manifest: Manifest) -> int:
+        """How many items the container should hold: all but those that are too large for it."""
+        from build_jobs.cosmos.listed import release_ids
+
+        release = current(mount.bucket, mount.name).release
+        listed = release_ids(mount.bucket, mount.name, release, Path(self._settings.cache_dir))
+        return sum(map(bool, listed)) if listed else manifest.rows
 
     def _is_in_cosmos(self, manifest: Manifest) -> bool:
         return manifest.kind == "items" and store_of(self._settings, manifest.catalog) == "cosmos"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from shared.index.cosmos_documents import Document
+from shared.errors import ReleaseIncompatible
+from shared.index.cosmos_documents import IDS_ROLE, MOST_ITEM_BYTES, Document, wire_bytes
 
 MOST_OPERATIONS = 100
 # The service takes 2 MB a batch, and gives it 5 seconds: half of that leaves it room for both.
 MOST_BATCH_BYTES = 1_000_000
-# An item may have 2 MB itself, counted with the properties that the service adds.
-MOST_ITEM_BYTES = 2_000_000
-# What a batch says around each document.
-_OPERATION_BYTES = 64
 
 
 @dataclass(slots=True)
@@ -35,26 +31,23 @@ class Batch:
         self.bytes += size
 
 
-def batches(documents: Iterable[Document], too_large: dict[str, str]) -> Iterator[Batch]:
+def batches(documents: Iterable[Document]) -> Iterator[Batch]:
     """The documents in their order, in as few batches as that takes.
 
-    Those that the service would not take at all are in no batch: `too_large` is given their id and their item's.
+    Raises ReleaseIncompatible for one that the service would not take: no release lists such a document, but for those
+    that were built when they did not say what is too large.
     """
     batch = Batch()
     for document in documents:
         size = wire_bytes(document)
         if size > MOST_ITEM_BYTES:
-            too_large[document["id"]] = document["item"]
-            continue
+            raise ReleaseIncompatible(
+                f"{IDS_ROLE}: lists {document['item']}, which is too large for Cosmos DB ({size:,} bytes): another"
+                " version of this program listed it; build with --force"
+            )
         if not batch.has_room(size):
             yield batch
             batch = Batch()
         batch.add(document, size)
     if batch.documents:
         yield batch
-
-
-def wire_bytes(document: Document) -> int:
-    """What a document takes in a batch, as the client writes it."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return len(text.encode()) + _OPERATION_BYTES

@@ -25,7 +25,7 @@ from shared.index.items import FIELDS
 
 if TYPE_CHECKING:
     from shared.index.cosmos_client import Container
-    from shared.index.scan import Float16, Float32
+    from shared.index.scan import Float16, Float32, Rows
     from shared.settings import Settings
 
 # Pages of ten, so that rows of one answer come on several.
@@ -56,7 +56,8 @@ class Asked:
 
 @dataclass(slots=True)
 class CosmosCheck:
-    """What was found. `wrong` is what keeps this release from being served, `remarks` what makes it slow or dear."""
+    """What was found. `wrong` is what keeps this release from being served, `remarks` what makes it slow or dear, or
+    keeps some of its items from being found by their vectors."""
 
     container: str
     catalog: str
@@ -65,6 +66,7 @@ class CosmosCheck:
     dimension: int
     there: int = 0
     others: int = 0
+    too_large: int = 0
     asked: list[Asked] = field(default_factory=list)
     listing_units: float = 0.0
     wrong: list[str] = field(default_factory=list)
@@ -84,6 +86,7 @@ class CosmosCheck:
             "rows": self.rows,
             "there": self.there,
             "others": self.others,
+            "tooLarge": self.too_large,
             "dimension": self.dimension,
             "requestUnitsOfAQuestion": round(self.units, 2),
             "requestUnitsOfListing": round(self.listing_units, 2),
@@ -114,7 +117,7 @@ def check_cosmos(bucket_url: str, *, settings: Settings, catalog: str, release_i
         _look(account.container, release, found)
         if not found.wrong:
             found.asked = [_ask(account.container, release, place) for place in range(len(FIELDS))]
-            found.wrong += [f"{each.field}: no row came back" for each in found.asked if not each.rows]
+            found.wrong += [f"{each.field}: no row came back" for each in found.asked if each.pages and not each.rows]
             found.remarks += _of_answers(found.asked)
     return found
 
@@ -140,16 +143,18 @@ def _look(container: Container, release: Opened, found: CosmosCheck) -> None:
     found.there = sum(each in there for each in release.ids)
     found.others = len(there) - found.there
     found.listing_units = partition.units
-    if found.there < found.rows:
-        found.wrong.append(
-            f"{found.rows - found.there:,} of {found.rows:,} items are not there: run it without --check"
-        )
+    found.too_large = found.rows - len(release.listed)
+    if missing := len(release.listed) - found.there:
+        found.wrong.append(f"{missing:,} of {found.rows:,} items are not there: run it without --check")
+    if found.too_large:
+        are, their = ("item is", "its") if found.too_large == 1 else ("items are", "their")
+        found.remarks.append(f"{found.too_large:,} {are} too large for Cosmos DB and found by {their} words alone")
 
 
 def _ask(container: Container, release: Opened, place: int) -> Asked:
     """What lies nearest to one item of the release, by one field."""
     matrix = release.matrices[place]
-    filled = np.flatnonzero(np.asarray(matrix).any(axis=1))
+    filled = _filled(matrix, release.listed)
     if not len(filled):
         return Asked(FIELDS[place], "unknown", 0, 0, is_in_order=True, exact=0, units=0.0, seconds=0.0)
     vector = np.asarray(matrix[filled[len(filled) // 2]], np.float32)
@@ -163,7 +168,7 @@ def _ask(container: Container, release: Opened, place: int) -> Asked:
         pages=sum(status == "200" for (status, _), _ in told),
         rows=len(ours),
         is_in_order=all(scores[at] >= scores[at + 1] for at in range(len(scores) - 1)),
-        exact=len(ours & _nearest(matrix, vector, release.ids, len(ours))),
+        exact=len(ours & _nearest(matrix[filled], vector, [release.ids[row] for row in filled], len(ours))),
         units=round(sum(units for _, units in told), 2),
         seconds=round(seconds, 3),
     )
@@ -196,12 +201,16 @@ def _answer(
         return list(rows), told, time.monotonic() - started
 
 
+def _filled(matrix: Float16, listed: Sequence[int]) -> Rows:
+    """The rows that say something in this field, of those that can be there."""
+    return np.intersect1d(np.flatnonzero(np.asarray(matrix).any(axis=1)), np.array(listed, np.int64))
+
+
 def _nearest(matrix: Float16, vector: Float32, ids: Sequence[str], count: int) -> set[str]:
     """The ids of so many nearest rows, by looking at all of them; what is as near as the last one is one, too."""
-    there = np.flatnonzero(np.asarray(matrix).any(axis=1))
-    scores = np.asarray(matrix[there], np.float32) @ vector
+    scores = np.asarray(matrix, np.float32) @ vector
     last = np.sort(scores)[-max(1, min(count, len(scores)))]
-    return {ids[row] for row in there[scores >= last - _ROUNDING]}
+    return {each for each, score in zip(ids, scores, strict=True) if score >= last - _ROUNDING}
 
 
 def _of_answers(asked: Sequence[Asked]) -> list[str]:

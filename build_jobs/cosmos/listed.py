@@ -37,11 +37,14 @@ def listed_ids(bucket: Bucket, catalog: str, cache_dir: Path, grace_s: float, be
     found: set[str] = set()
     for release_id in _in_use(bucket, catalog, grace_s, besides):
         found.update(release_ids(bucket, catalog, release_id, cache_dir))
-    return frozenset(found)
+    return frozenset(found - {""})
 
 
 def release_ids(bucket: Bucket, catalog: str, release_id: str, cache_dir: Path) -> list[str]:
-    """The ids of one release, row by row; none where it was built before there were any. Raises ReleaseError."""
+    """The ids of one release, row by row; none where it was built before there were any. Raises ReleaseError.
+
+    That of an item which is too large to be there is empty.
+    """
     release = reader.fetch(bucket, catalog, [f"{IDS_ROLE}?"], cache_dir, kind="items", release_id=release_id)
     try:
         path = release.paths.get(IDS_ROLE)

@@ -21,7 +21,7 @@ _ROLES = ("records", *VECTOR_ROLES, f"{IDS_ROLE}?")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A release whose files are here. `ids` are those of its documents, row by row."""
+    """A release whose files are here. `ids` are those of its documents, row by row; empty for what has none."""
 
     id: str
     manifest: Manifest
@@ -39,8 +39,19 @@ class Opened:
         """Numbers of a vector."""
         return self.manifest.embedder.dimension
 
+    @property
+    def listed(self) -> list[int]:
+        """The rows that have a document; every other item is too large for Cosmos DB."""
+        return [row for row, each in enumerate(self.ids) if each]
+
+    def too_large(self) -> list[str]:
+        """The items that are too large for Cosmos DB, by their ids."""
+        rows = [row for row, each in enumerate(self.ids) if not each]
+        return sorted(item.id for row in rows for item in self.records.items([row]).values())
+
     def documents(self, rows: Sequence[int]) -> Iterator[Document]:
-        """The documents of these rows. Raises ReleaseIncompatible where one is not what its id says."""
+        """The documents of these rows, which have to have one. Raises ReleaseIncompatible where one is not what its id
+        says."""
         found = documents(self.catalog, self.records, self.matrices, rows)
         for row, each in zip(rows, found, strict=True):
             if each["id"] != self.ids[row]:

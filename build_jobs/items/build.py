@@ -28,7 +28,7 @@ from build_jobs.progress import Progress, Told, silent
 from build_jobs.publish import publish
 from build_jobs.rate import Paced, Shard
 from build_jobs.samples import Asked, Suite
-from build_jobs.standing import Current, compare, current, figures, write_status
+from build_jobs.standing import Before, Current, compare, compare_sources, current, figures, still_current, write_status
 from build_jobs.table_samples import BuildModels
 from build_jobs.verify import SAMPLE, sample_rows
 from build_jobs.workplace import Clock, program, staging, workplace
@@ -43,12 +43,12 @@ from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release import manifest as manifests
 from shared.release import reader
-from shared.settings import Settings
+from shared.settings import Settings, without_userinfo
 from shared.sites.fields import fields_of
 from shared.sites.kinds import Kind
 from shared.sites.store_choice import store_of
 
-ITEMS_INDEX_VERSION = 3
+ITEMS_INDEX_VERSION = 4
 """Raised whenever the same items would give other files: a rebuild is then not skipped."""
 
 # As for tables: two float16 roundings of one vector differ by less than 1e-5.
@@ -202,10 +202,10 @@ class _Build:
         before = current(self._bucket, self._catalog, "items")
         report = self._report(loaded, texts, name, label, digest)
         report.release = before.id if before else None
-        if before and before.is_made_of(digest, self._spec) and not force:
+        if isinstance(before, Current) and before.is_made_of(digest, self._spec) and not force:
             report.status, report.reused = "unchanged", len(texts.by_signature)
         else:
-            self._gate.compare_sources(before.sources if before else None, counts_of(loaded.items, texts))
+            compare_sources(self._gate, before, counts_of(loaded.items, texts))
             if dry_run:
                 self._plan(texts, report)
             else:
@@ -242,9 +242,7 @@ class _Build:
             gate=self._gate.refusals,
         )
 
-    async def _publish(
-        self, loaded: Loaded, texts: Texts, before: Current | None, report: ItemsReport, force: bool
-    ) -> None:
+    async def _publish(self, loaded: Loaded, texts: Texts, before: Before, report: ItemsReport, force: bool) -> None:
         work = workplace(self._cache_dir)
         with staging(work, self._bucket, self._catalog) as folder:
             checkpoints = Checkpoints(work / "vectors", self._embedder.dimension)
@@ -257,19 +255,29 @@ class _Build:
                 raise
             report.null_bank = await self._null_bank(files)
             judge = await self._ask(folder, files, loaded, before, report)
+            expected = still_current(
+                self._gate,
+                self._bucket,
+                self._catalog,
+                before,
+                kind="items",
+                digest=report.inputs_digest,
+                embedder=self._spec,
+            )
             sources = counts_of(loaded.items, texts)
             status = write_status(folder, self._gate, judge=judge, sources=sources, asked=report.asked)
             with self._clock.stage("publish"):
                 manifest = self._manifest(loaded, report, force)
-                report.release, switched = publish(
+                done = publish(
                     self._bucket,
                     manifest,
                     {**files, "status": status},
+                    expected=expected,
                     force=force,
                     before_switch=lambda release: self._load(release, report),
                 )
-            if not switched:
-                report.notes.append("another run published the same inputs first; its release is current")
+            report.release = done.release
+            report.notes += done.notes
             self._told(Progress("publish", 1, 1))
             checkpoints.clear()
         report.status = "published"
@@ -282,9 +290,11 @@ class _Build:
         try:
             report.cosmos = load(catalog=catalog, release_id=release_id)
         except StoreError as error:
+            bucket = f"--bucket {without_userinfo(self._bucket_url)}"
             raise BuildError(
                 f"{error.message}; release {release_id} is complete but for that: run `askbucket load-cosmos --site"
-                f" {catalog} --release {release_id}`, then `askbucket publish {release_id} --catalog {catalog}`"
+                f" {catalog} --release {release_id} {bucket}`, then"
+                f" `askbucket publish {release_id} --catalog {catalog} {bucket}`"
             ) from error
 
     async def _embed(self, texts: Texts, checkpoints: Checkpoints, report: ItemsReport) -> list[Float16]:
@@ -356,7 +366,7 @@ class _Build:
             return await null_bank_of_items(self._embedder, [Vectors(files[role], role).array for role in VECTOR_ROLES])
 
     async def _ask(
-        self, folder: Path, files: Mapping[str, Path], loaded: Loaded, before: Current | None, report: ItemsReport
+        self, folder: Path, files: Mapping[str, Path], loaded: Loaded, before: Before, report: ItemsReport
     ) -> str:
         """Put the sample questions to what was written, and compare. Returns who ranked."""
         if not self._suites:
@@ -376,7 +386,7 @@ class _Build:
             await to_thread.run_sync(models.close)
 
     async def _ask_current(
-        self, folder: Path, models: BuildModels, before: Current | None, suites: Sequence[Suite[ItemQuestion]]
+        self, folder: Path, models: BuildModels, before: Before, suites: Sequence[Suite[ItemQuestion]]
     ) -> Asked:
         release_id = before.id if before else None
         release = reader.fetch(self._bucket, self._catalog, None, self._cache_dir, release_id=release_id, kind="items")

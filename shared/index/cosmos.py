@@ -17,7 +17,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import numpy as np
 
 from shared.errors import StoreError, StoreMissing
 from shared.index.cosmos_client import AsyncAccount, failures, import_client, of_a_question
@@ -111,7 +110,6 @@ class CosmosVectors:
     """
 
     store: Store = "cosmos"
-    unusable = 0  # a vector that cannot be used is not loaded
 
     def __init__(self, connection: CosmosConnection, partition: str, ids: ReleaseIds, weights: Sequence[float]) -> None:
         self._connection = connection
@@ -119,9 +117,14 @@ class CosmosVectors:
         self._ids = ids
         self._fields = Weighed.of(weights)
 
+    @property
+    def unusable(self) -> int:
+        """Items that are too large to be there: never found here."""
+        return self._ids.unlisted
+
     async def nearest(self, sought: Sought, charge: Charge) -> Nearest:
         """The best rows. Raises StoreError; StoreMissing where the container holds nothing of this release."""
-        pool = _Pool(sought, self._ids.rows)
+        pool = _Pool(sought, self._ids)
         if pool.count == 0 or sought.limit <= 0 or not self._fields.places:
             return Nearest([(row, 0.0) for row in pool.rows()[: max(0, sought.limit)]])
         if pool.is_small:
@@ -196,15 +199,15 @@ class CosmosVectors:
 
 
 class _Pool:
-    """The rows that may be found: what `among` says, without what is known already."""
+    """The rows that may be found: what `among` says, without what is known already or cannot be there."""
 
-    def __init__(self, sought: Sought, rows: int) -> None:
-        self._may = np.ones(rows, np.bool_) if sought.among is None else sought.among.copy()
+    def __init__(self, sought: Sought, ids: ReleaseIds) -> None:
+        self._may = ids.listed.copy() if sought.among is None else sought.among & ids.listed
         self._may[list(sought.without)] = False
         self._wanted = sought.limit + len(sought.without)
         self.count = int(self._may.sum())
         # With terms the service looks at these rows only, or nearly.
-        self._share = 1.0 if sought.terms else self.count / rows
+        self._share = 1.0 if sought.terms else self.count / ids.rows
         self.is_small = self.count <= (MOST_BY_IDS_ALONE if self._share < SMALL_PART else MOST_BY_IDS)
 
     @property

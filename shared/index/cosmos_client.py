@@ -210,6 +210,18 @@ def failures() -> Iterator[None]:
         raise StoreError(f"Cosmos DB cannot be reached ({type(error).__name__})") from error
 
 
+def is_answer(error: StoreError) -> bool:
+    """Whether the service is up and said no, by its status: another question may well be answered.
+
+    A token that could not be had is no answer of the service.
+    """
+    from azure.core.exceptions import ClientAuthenticationError
+
+    if isinstance(error.__cause__, ClientAuthenticationError):
+        return False
+    return isinstance(error, StoreRefused | StoreMissing | StoreChanged)
+
+
 def _of_status(status: int | None, sub_status: int | None) -> StoreError:
     said = f"{status}.{sub_status}" if sub_status else f"{status}"
     match status:

@@ -4,6 +4,9 @@ A document's id says what it holds, so a document never changes: another record 
 it. The release lists its ids, row by row (`cosmos_ids` finds them); whoever loads it writes those that are not there,
 and whoever reads drops what is not in the list of its own release. So any number of releases can lie in one container,
 and nobody ever sees a mix of two.
+
+The service does not take every item. One that is too large has no document: its id in the list is empty, so that who
+loads, who checks and who reads agree on what can be there.
 """
 
 from __future__ import annotations
@@ -33,13 +36,25 @@ _KEY_DIGITS, _DIGEST_DIGITS = 16, 24
 _ID_BYTES = _KEY_DIGITS + 1 + _DIGEST_DIGITS
 _ITEMS_AT_ONCE = 500
 
+MOST_ITEM_BYTES = 2_000_000
+"""An item may have 2 MB, counted with the properties that the service adds."""
+
+NUMBER_BYTES = 16
+"""More than a number of a vector takes as JSON, with the comma behind it."""
+
+# What a batch says around each document, and the name of a partition at its longest: whether an item is too large is
+# known before the release has a name.
+_OPERATION_BYTES, _PARTITION_BYTES = 64, 64
+# More than `id` and the names of the vectors take.
+_NAMES_BYTES = 256
+
 
 def document_id(item: Item, facts: Mapping[str, Value], vectors: Sequence[Float16]) -> str:
     """`<key>~<digest>`, 41 ASCII characters: whose document it is, and all that the document holds.
 
     `vectors` are a row of each of FIELDS, zeros for a field that says nothing.
     """
-    return _id(item, _contents(item, facts), vectors)
+    return _id(item, _said(_contents(item, facts)), vectors)
 
 
 def document(kind: str, item: Item, facts: Mapping[str, Value], vectors: Sequence[Float16]) -> Document:
@@ -50,7 +65,7 @@ def document(kind: str, item: Item, facts: Mapping[str, Value], vectors: Sequenc
     """
     contents = _contents(item, facts)
     filled = {f"{name}_v": numbers(row) for name, row in zip(FIELDS, vectors, strict=True) if row.any()}
-    return {"id": _id(item, contents, vectors), "site": kind, **contents, **filled}
+    return {"id": _id(item, _said(contents), vectors), "site": kind, **contents, **filled}
 
 
 def documents(kind: str, records: Items, matrices: Sequence[Float16], rows: Sequence[int]) -> Iterator[Document]:
@@ -60,9 +75,15 @@ def documents(kind: str, records: Items, matrices: Sequence[Float16], rows: Sequ
 
 
 def ids(records: Items, matrices: Sequence[Float16], rows: int) -> Ids:
-    """The ids of a release's documents, row by row."""
+    """The ids of a release's documents, row by row; empty for an item that is too large for Cosmos DB."""
     told = _told(records, matrices, range(rows))
-    return np.array([document_id(*each).encode("ascii") for each in told], dtype=f"S{_ID_BYTES}")
+    return np.array([_listed_id(*each).encode("ascii") for each in told], dtype=f"S{_ID_BYTES}")
+
+
+def wire_bytes(document: Document) -> int:
+    """What a document takes in a batch at most, as the client writes it; the same in whichever partition it lies."""
+    text = json.dumps({**document, "site": ""}, ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode()) + _OPERATION_BYTES + _PARTITION_BYTES
 
 
 def write_ids(path: Path, records: Items, paths: Mapping[str, Path], rows: int) -> None:
@@ -72,11 +93,15 @@ def write_ids(path: Path, records: Items, paths: Mapping[str, Path], rows: int) 
 
 
 def read_ids(path: Path, rows: int) -> Ids:
-    """The ids of a release, mapped. Raises ReleaseIncompatible where they are not one a row, no two alike."""
+    """The ids of a release, mapped; empty for an item that can have no document.
+
+    Raises ReleaseIncompatible where they are not one a row, no two alike.
+    """
     found = open_array(path, IDS_ROLE, dtype=f"|S{_ID_BYTES}", ndim=1)
     if len(found) != rows:
         raise ReleaseIncompatible(f"{IDS_ROLE}: expected {rows} ids, found {len(found)}")
-    if len(np.unique(found)) != rows:
+    listed = found[found != b""]
+    if len(np.unique(listed)) != len(listed):
         raise ReleaseIncompatible(f"{IDS_ROLE}: expected no two ids alike")
     return found
 
@@ -122,8 +147,21 @@ def _contents(item: Item, facts: Mapping[str, Value]) -> Document:
     }
 
 
-def _id(item: Item, contents: Document, vectors: Sequence[Float16]) -> str:
-    digest = hashlib.sha256(json.dumps(contents, sort_keys=True, ensure_ascii=False).encode())
+def _said(contents: Document) -> bytes:
+    return json.dumps(contents, sort_keys=True, ensure_ascii=False).encode()
+
+
+def _listed_id(item: Item, facts: Mapping[str, Value], vectors: Sequence[Float16]) -> str:
+    """Empty for an item that is too large. Nearly all are so small that their vectors need not be written out."""
+    said = _said(_contents(item, facts))
+    most = len(said) + NUMBER_BYTES * sum(map(len, vectors)) + _NAMES_BYTES + _OPERATION_BYTES + _PARTITION_BYTES
+    if most > MOST_ITEM_BYTES and wire_bytes(document("", item, facts, vectors)) > MOST_ITEM_BYTES:
+        return ""
+    return _id(item, said, vectors)
+
+
+def _id(item: Item, said: bytes, vectors: Sequence[Float16]) -> str:
+    digest = hashlib.sha256(said)
     for vector in vectors:
         digest.update(np.ascontiguousarray(vector, "<f2").tobytes())
     key = hashlib.sha256(item.id.encode()).hexdigest()[:_KEY_DIGITS]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest, Pointer, ReleaseFile
-from shared.errors import ObjectMissing, ReleaseError, ReleaseMissing
+from shared.errors import ObjectMissing, PreconditionFailed, ReleaseError, ReleaseMissing
 from shared.release import manifest as manifests
 from shared.release import underway
 from shared.release.cache import check_size
@@ -93,6 +93,23 @@ def switch(bucket: Bucket, catalog: str, release_id: str) -> Pointer:
     if before is not None and before.release == release_id:
         return before
     return _point(bucket, catalog, release_id, before.release if before else None, version)
+
+
+def switch_from(bucket: Bucket, catalog: str, release_id: str, expected: str | None) -> Pointer:
+    """`switch` of who knows what is replaced: the release `expected`, or with None no release at all.
+
+    Raises PreconditionFailed naming what is current instead, however long ago somebody else switched to that.
+    """
+    _check_complete(bucket, read_manifest(bucket, catalog, release_id))
+    before, version = _pointer(bucket, catalog)
+    found = before.release if before else None
+    if before is not None and found == release_id:
+        return before
+    if found != expected:
+        raise PreconditionFailed(
+            f"catalog {catalog!r}: expected {expected or 'no release'} to be current, found {found or 'none'}"
+        )
+    return _point(bucket, catalog, release_id, expected, version)
 
 
 def rollback(bucket: Bucket, catalog: str) -> Pointer:

@@ -201,7 +201,7 @@ def _notices(text: str, site: Site, plan: Plan, embedding: _Embedding) -> list[N
         message = "The search by vectors was ended before it was sure of the nearest items; one of them may be missing."
         notices.append(notice("vectors_partial", message))
     elif plan.wants_vectors and site.vectors and site.vectors.unusable:
-        message = "Some items have a field whose vector cannot be used; they are found by their other fields only."
+        message = "Some items have a vector that cannot be used; they are found by what else they have."
         notices.append(notice("vector_unusable", message, items=site.vectors.unusable))
     return notices
 

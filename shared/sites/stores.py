@@ -13,6 +13,7 @@ import anyio
 
 from shared.errors import StoreError
 from shared.index.cosmos import CosmosConnection, CosmosVectors
+from shared.index.cosmos_client import is_answer
 from shared.index.cosmos_documents import IDS_ROLE
 from shared.index.cosmos_ids import ReleaseIds
 from shared.models.breaker import Breaker
@@ -44,30 +45,40 @@ class CosmosStore:
 
 
 class GuardedVectors:
-    """A release's vectors in Cosmos DB, asked within COSMOS_TIMEOUT_S and left alone while they fail."""
+    """A release's vectors in Cosmos DB, asked within COSMOS_TIMEOUT_S and left alone while the account is down.
+
+    An account that says no is not down: what one release lacks there keeps no other one from being searched.
+    """
 
     store: Store = "cosmos"
-    unusable = 0
 
     def __init__(self, vectors: CosmosVectors, store: CosmosStore) -> None:
         self._vectors = vectors
         self._timeout_s = store.settings.cosmos_timeout_s
         self._breaker = store.breaker
+        self._refused = 0  # searches in a row that the account said no to
+
+    @property
+    def unusable(self) -> int:
+        """Items that are too large for Cosmos DB: found by their words only."""
+        return self._vectors.unusable
 
     async def nearest(self, sought: Sought, charge: Charge) -> Nearest:
         """The best rows. Raises StoreError."""
         with self._breaker.watch() as health, timed("cosmos"):
             try:
                 found = await self._in_time(sought, charge)
-            except StoreError:
-                health.good = False
+            except StoreError as error:
+                health.good = is_answer(error)
+                self._refused += health.good
                 raise
-            health.good = True
+            health.good, self._refused = True, 0
             return found
 
     def describe(self) -> dict[str, Any]:
         """Whether the last searches failed, so that words alone answer for now."""
-        return {**self._vectors.describe(), "degraded": self._breaker.state != "closed"}
+        is_degraded = self._breaker.state != "closed" or self._refused >= FAILURES
+        return {**self._vectors.describe(), "degraded": is_degraded}
 
     def close(self) -> None:
         """Close what is their own."""

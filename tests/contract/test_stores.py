@@ -18,10 +18,11 @@ from stock import ALIKE, DIMENSION, PARTITION, Stock, ask, behaving, stock, stor
 
 from shared.errors import ReleaseIncompatible
 from shared.index import cosmos
+from shared.index.cosmos import CosmosVectors
 from shared.index.cosmos_ids import ReleaseIds
 from shared.index.cosmos_query import Weighed, nearest_by
 from shared.index.item_vectors import Compared, Has, Nearest, Ranked, Sought, Term
-from shared.sites.stores import CosmosStore
+from shared.sites.stores import CosmosStore, GuardedVectors
 
 # How the service may answer: in order and whole, or as it is free to.
 BEHAVIOURS: dict[str, dict[str, Any]] = {
@@ -248,6 +249,50 @@ def test_C05_items_of_another_release_are_never_found_and_take_no_place(tmp_path
         for sought in (Sought(towards(1), 20), Sought(towards(1), 600)):
             same(found_by(mine, store_at(account), sought).ranked, oracle(mine, sought.vector)[: sought.limit])
             same(found_by(other, store_at(account), sought).ranked, oracle(other, sought.vector)[: sought.limit])
+
+
+# Items that are too large to be there
+
+
+def _partly(items: Stock, store: CosmosStore, absent: range) -> GuardedVectors:
+    """The same items, of which the release says that these are too large for Cosmos DB."""
+    path = items.folder / "ids.partly.npy"
+    names = [b"" if row in absent else name.encode() for row, name in enumerate(items.ids)]
+    np.save(path, np.array(names, "S41"))
+    ids = ReleaseIds(path, items.rows)
+    return GuardedVectors(CosmosVectors(store.connection, PARTITION, ids, ALIKE), store)
+
+
+@pytest.mark.parametrize("limit", [20, 600])
+def test_C06_items_that_are_too_large_are_counted_and_left_out_of_every_pool(items, account, store, limit):
+    absent = range(100, 250)
+    vectors = _partly(items, store, absent)
+    assert vectors.unusable == 150
+    there = [row for row in range(items.rows) if row not in absent]
+    small = np.zeros(items.rows, np.bool_)
+    small[90:110] = True
+    whole, pooled = ask(vectors, Sought(towards(1), limit), Sought(towards(1), limit, among=small), store=store)
+    assert isinstance(whole, Nearest)
+    assert isinstance(pooled, Nearest)
+    same(whole.ranked, oracle(items, towards(1), there)[:limit])
+    same(pooled.ranked, oracle(items, towards(1), range(90, 100))[:limit])
+
+
+def test_C07_a_pool_of_nothing_else_is_empty_and_asks_nothing(items, account, store):
+    only = np.zeros(items.rows, np.bool_)
+    only[100:110] = True
+    before = len(account.of("query"))
+    assert ask(_partly(items, store, range(100, 250)), Sought(towards(1), 20, among=only), store=store) == [Nearest([])]
+    every = _partly(items, store, range(items.rows))
+    assert ask(every, Sought(towards(1), 20), store=store) == [Nearest([])]
+    assert (len(account.of("query")), every.unusable) == (before, items.rows)
+
+
+def test_a_row_without_an_id_is_nobodys(items, store, tmp_path):
+    np.save(tmp_path / "ids.npy", np.array([b"a" * 41, b"", b"b" * 41, b""], "S41"))
+    ids = ReleaseIds(tmp_path / "ids.npy", 4)
+    assert ids.rows_of(["b" * 41, "", "a" * 41]).tolist() == [2, -1, 0]
+    assert (ids.listed.tolist(), ids.unlisted) == ([True, False, True, False], 2)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,11 @@ from wire import ROOT
 
 from build_jobs import load_cosmos as job
 from build_jobs.cosmos.batches import MOST_BATCH_BYTES, batches
+from build_jobs.cosmos.check import check_cosmos
 from build_jobs.cosmos.listed import release_ids
 from build_jobs.cosmos.opened import opened
 from build_jobs.load_cosmos import LoadReport, load_cosmos
-from shared.errors import BuildError, StoreBusy, StoreError, StoreRefused
+from shared.errors import BuildError, ReleaseIncompatible, StoreBusy, StoreError, StoreRefused
 from shared.index.cosmos_client import policies
 from shared.index.cosmos_documents import Document
 from shared.release import writer
@@ -420,26 +421,59 @@ def _partition(account: Account, folder: Path) -> Any:
 # What cannot be loaded
 
 
-def test_a_batch_holds_what_the_service_takes_and_an_item_it_would_not_take_is_named():
-    sizes = [300_000, 400_000, 400_000, 2_100_000, 100, *[50] * 250]
+def test_a_batch_holds_what_the_service_takes():
+    sizes = [300_000, 400_000, 400_000, 1_900_000, 100, *[50] * 250]
     documents: list[Document] = [{"id": f"d{n}", "item": f"i{n}", "text": "x" * size} for n, size in enumerate(sizes)]
-    too_large: dict[str, str] = {}
-    made = list(batches(documents, too_large))
-    assert too_large == {"d3": "i3"}
-    assert [each["id"] for batch in made for each in batch.documents] == [f"d{n}" for n in range(len(sizes)) if n != 3]
-    assert [len(batch.documents) for batch in made] == [2, 100, 100, 52]
-    assert all(len(json.dumps(batch.documents)) <= batch.bytes <= MOST_BATCH_BYTES for batch in made)
+    made = list(batches(documents))
+    assert [each["id"] for batch in made for each in batch.documents] == [f"d{n}" for n in range(len(sizes))]
+    assert [len(batch.documents) for batch in made] == [2, 1, 1, 100, 100, 51]
+    for batch in made:
+        assert len(json.dumps(batch.documents)) <= batch.bytes
+        assert batch.bytes <= MOST_BATCH_BYTES or len(batch.documents) == 1
 
 
-def test_an_item_that_is_too_large_is_reported_and_the_others_are_loaded(tmp_path, account):
-    items = films(4)
-    items[2].record["text"] = "x" * 2_100_000
+def _large(count: int, *rows: int) -> list[Any]:
+    """So many films, of which these are too large for Cosmos DB."""
+    items = films(count)
+    for row in rows:
+        items[row].record["text"] = "x" * 2_100_000
+    return items
+
+
+def test_items_that_are_too_large_are_reported_and_the_others_are_loaded(tmp_path, account):
+    items = _large(5, 2, 4)
     write_release(tmp_path, items)
     report = load(account, tmp_path)
-    assert report.too_large == [items[2].id]
+    assert report.too_large == [items[2].id, items[4].id]
     assert report.written == 3
     again = load(account, tmp_path)
-    assert (again.status, again.too_large) == ("unchanged", [items[2].id])
+    assert (again.status, again.too_large) == ("unchanged", [items[2].id, items[4].id])
+
+
+@pytest.mark.parametrize("rows", [(2,), (0, 1, 2, 3)], ids=["one", "all"])
+def test_items_that_are_too_large_are_not_missing_for_ever(tmp_path, account, rows):
+    release = write_release(tmp_path, _large(4, *rows))
+    settings = settings_for(account, tmp_path)
+    load(account, tmp_path)
+    job.refuse_unloaded(bucket_of(tmp_path), KIND, release, settings)
+    found = check_cosmos(settings.bucket_url, settings=settings, catalog=KIND)
+    assert (found.wrong, found.there, found.too_large) == ([], 4 - len(rows), len(rows))
+    assert any("too large" in remark for remark in found.remarks)
+    for each in list(account.container().ids())[:1]:
+        account.container().delete(f'"{KIND}"', each)
+        with pytest.raises(BuildError, match="lacks 1 items"):
+            job.refuse_unloaded(bucket_of(tmp_path), KIND, release, settings)
+        found = check_cosmos(settings.bucket_url, settings=settings, catalog=KIND)
+        assert found.wrong[0].startswith("1 of 4 items are not there")
+
+
+def test_an_older_release_that_lists_an_item_that_is_too_large_says_to_build_it_anew(tmp_path, account, monkeypatch):
+    items = _large(4, 2)
+    with monkeypatch.context() as older:
+        older.setattr("shared.index.cosmos_documents.MOST_ITEM_BYTES", 10_000_000)
+        write_release(tmp_path, items)
+    with pytest.raises(ReleaseIncompatible, match=r"films.example/00002.*too large.*--force"):
+        load(account, tmp_path)
 
 
 @pytest.mark.parametrize("what", ["dimension", "partition", "measure"])

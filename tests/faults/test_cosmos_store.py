@@ -24,7 +24,7 @@ from wire import Service, function
 from functions.ask_site.service import create
 from shared.contracts.notices import Notice
 from shared.errors import ReleaseIncompatible, SettingsError, StoreBusy, StoreError, StoreMissing, StoreRefused
-from shared.index.cosmos_documents import documents, matrices_of
+from shared.index.cosmos_documents import IDS_ROLE, documents, matrices_of, read_ids
 from shared.index.item_vectors import Charge, Nearest, Sought
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
@@ -222,7 +222,7 @@ def test_S10_a_dead_account_is_left_alone_after_a_few_questions_and_asked_again_
     clock = Clock()
     store = store_at(account, clock)
     vectors = items.cosmos(store)
-    account.fail(cosmos.status(400), times=10_000, of="query")
+    account.fail(cosmos.status(503), times=10_000, of="query")
     ask(vectors, *[SOUGHT] * FAILURES, store=store)
     assert vectors.describe() == {"store": "cosmos", "degraded": True}
     before = len(account.seen)
@@ -234,6 +234,79 @@ def test_S10_a_dead_account_is_left_alone_after_a_few_questions_and_asked_again_
     [found] = ask(vectors, SOUGHT, store=store)
     assert rows_of(found) == expected
     assert vectors.describe() == {"store": "cosmos", "degraded": False}
+
+
+def test_S20_what_one_sites_items_lack_takes_the_vectors_from_no_other_site(items, account, expected, tmp_path):
+    store = store_at(account)
+    loaded, unloaded = items.cosmos(store), stock(tmp_path, seed=5).cosmos(store)
+    refused = ask(unloaded, *[SOUGHT] * (FAILURES + 1), store=store)
+    assert {type(each) for each in refused} == {StoreMissing}
+    [found] = ask(loaded, SOUGHT, store=store)
+    assert rows_of(found) == expected
+    assert loaded.describe() == {"store": "cosmos", "degraded": False}
+    assert unloaded.describe() == {"store": "cosmos", "degraded": True}
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "is_answer"),
+    [
+        (cosmos.status(400), StoreRefused, True),
+        (cosmos.status(403), StoreRefused, True),
+        (cosmos.status(404), StoreMissing, True),
+        (cosmos.throttled(1), StoreBusy, False),
+        (cosmos.status(500), StoreError, False),
+        (cosmos.status(503), StoreError, False),
+        (cosmos.closed(), StoreError, False),
+        (cosmos.cut(), StoreError, False),
+        (cosmos.slow(3.0), StoreError, False),
+    ],
+    ids=["400", "403", "404", "429", "500", "503", "closed", "cut", "slow"],
+)
+def test_S21_a_service_that_says_no_is_asked_again_and_one_that_does_not_answer_is_left_alone(
+    items, account, expected, fault, error, is_answer
+):
+    store = store_at(account, Clock(), cosmos_timeout_s=0.2 if fault == cosmos.slow(3.0) else 60.0)
+    vectors = items.cosmos(store)
+    account.fail(fault, times=10_000, of="query")
+    failed = ask(vectors, *[SOUGHT] * FAILURES, store=store)
+    assert {type(each) for each in failed} == {error}
+    assert vectors.describe() == {"store": "cosmos", "degraded": True}
+    account.mend()
+    [found] = ask(vectors, SOUGHT, store=store)
+    if is_answer:
+        assert rows_of(found) == expected
+        assert vectors.describe() == {"store": "cosmos", "degraded": False}
+    else:
+        assert "left alone" in str(found)
+
+
+def test_S22_a_probe_that_is_told_no_ends_the_pause_of_every_site(items, account, expected):
+    clock = Clock()
+    store = store_at(account, clock)
+    vectors = items.cosmos(store)
+    account.fail(cosmos.status(503), times=10_000, of="query")
+    ask(vectors, *[SOUGHT] * FAILURES, store=store)
+    account.mend()
+    account.fail(cosmos.status(400), on=1, of="query")
+    clock.now += OPEN_S
+    answers = ask(vectors, SOUGHT, SOUGHT, store=store)
+    assert type(answers[0]) is StoreRefused
+    assert rows_of(answers[1]) == expected
+
+
+def test_S23_a_token_that_cannot_be_had_is_no_answer_of_the_service(items, account, monkeypatch):
+    """Asking for one may take as long as a question has."""
+    from azure.core.exceptions import ClientAuthenticationError
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise ClientAuthenticationError("no identity")
+
+    store = store_at(account)
+    vectors = items.cosmos(store)
+    monkeypatch.setattr("azure.cosmos.aio.ContainerProxy.query_items", refuse)
+    failed = ask(vectors, *[SOUGHT] * (FAILURES + 1), store=store)
+    assert [type(each) for each in failed] == [*[StoreRefused] * FAILURES, StoreError]
+    assert "left alone" in str(failed[-1])
 
 
 def test_S11_a_question_that_is_cancelled_leaves_no_connection_and_no_mark(items, account, expected):
@@ -371,6 +444,21 @@ def test_S15_a_search_that_was_not_sure_says_so(here: Here, monkeypatch: pytest.
     asked = here.ask("a crew in space")
     assert "vectors_partial" in asked.codes
     assert asked.names
+
+
+def test_S24_items_that_are_too_large_for_cosmos_db_are_counted_in_a_notice(gateway: OpenRouter):
+    films = movies()
+    films[0] = replace(films[0], record={**films[0].record, "x-notes": "x" * 2_100_000})
+    with cosmos_account() as account:
+        cosmos_db = {"cosmos_endpoint": account.endpoint, "cosmos_key": account.key, "cosmos_timeout_s": 60.0}
+        with site_here(gateway, films, llm_max_retries=0, **cosmos_db) as here:
+            release = fetch(here.site.bucket, "movies", None, Path(here.settings.cache_dir))
+            rows = np.flatnonzero(read_ids(release.paths[IDS_ROLE], here.site.count) != b"").tolist()
+            assert len(rows) == here.site.count - 1
+            container = account.create(SITE_DIMENSION)
+            container.put(documents("movies", here.site.records, matrices_of(release.paths), rows))
+            _, notices = candidates(here, "a crew in space")
+    assert [(each["code"], each["items"]) for each in notices] == [("vector_unusable", 1)]
 
 
 def test_S16_a_new_release_is_asked_for_its_own_items_and_the_old_one_until_its_end(gateway: OpenRouter):

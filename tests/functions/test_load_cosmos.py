@@ -197,7 +197,8 @@ def test_a_build_whose_items_cannot_be_loaded_leaves_the_pointer_and_says_how_to
     with pytest.raises(BuildError, match="askbucket load-cosmos --site movies --release") as refused:
         built(tmp_path, account, changed(films(10), keywords="anew"))
     assert reader.current(bucket_of(tmp_path), KIND).release == first.release
-    second = refused.value.message.split("--release ")[1].split("`")[0]
+    assert refused.value.message.count(f"--bucket {tmp_path.as_uri()}") == 2
+    second = refused.value.message.split("--release ")[1].split()[0]
     returned, _, err = run("publish", second, "--catalog", KIND)
     assert returned == 1
     assert "lacks 10 items" in err
@@ -224,6 +225,25 @@ def test_a_rollback_to_items_that_are_gone_is_refused_unless_it_is_asked_for(run
     assert reader.current(bucket_of(tmp_path), KIND).release == second
     assert run("rollback", "--catalog", KIND, "--unloaded")[0] == 0
     assert reader.current(bucket_of(tmp_path), KIND).release == first
+
+
+def test_an_item_that_is_too_large_keeps_no_release_from_being_published_or_rolled_back_to(run, tmp_path, account):
+    first = write_release(tmp_path, films(5, text="x"), age_s=60)
+    items = films(5)
+    items[3].record["text"] = "x" * 2_100_000
+    second = write_release(tmp_path, items, current=False)
+    for release in (first, second):
+        _, out, _ = run("load-cosmos", "--site", KIND, "--release", release)
+    assert "too large for Cosmos DB, found by their words alone" in out
+    assert run("publish", second, "--catalog", KIND)[0] == 0
+    assert run("rollback", "--catalog", KIND)[0] == 0
+    assert run("rollback", "--catalog", KIND)[0] == 0
+    assert reader.current(bucket_of(tmp_path), KIND).release == second
+    returned, out, _ = run("load-cosmos", "--site", KIND, "--check")
+    assert returned == 0
+    assert "note: 1 item is too large for Cosmos DB and found by its words alone" in out
+    _, out, _ = run("doctor")
+    assert "movies: the container holds 9 items for 4" in out
 
 
 def test_a_site_in_memory_is_rolled_back_without_cosmos_db(run, tmp_path, account, monkeypatch):

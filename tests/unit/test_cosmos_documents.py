@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,18 @@ from item_release import DIMENSION, KIND, changed, films, vector
 from build_jobs.item_index import write_item_index
 from shared.contracts.items import Item
 from shared.errors import ReleaseIncompatible
-from shared.index.cosmos_documents import document, document_id, documents, ids, matrices_of, numbers, read_ids
+from shared.index.cosmos_documents import (
+    MOST_ITEM_BYTES,
+    NUMBER_BYTES,
+    document,
+    document_id,
+    documents,
+    ids,
+    matrices_of,
+    numbers,
+    read_ids,
+    wire_bytes,
+)
 from shared.index.items import Items
 from shared.sites.fields import fields_of
 from shared.sites.kinds import KINDS
@@ -89,6 +101,37 @@ def test_a_release_lists_the_documents_that_its_files_give_row_by_row(tmp_path):
     records.close()
 
 
+def test_a_release_lists_no_document_for_an_item_that_cosmos_db_would_not_take(tmp_path):
+    paths = _index(tmp_path, count=6, large={1: 2_100_000, 4: 2_100_000})
+    listed = read_ids(paths["cosmos_ids"], 6)
+    assert [bytes(each) == b"" for each in listed] == [False, True, False, False, True, False]
+    records = Items(paths["records"])
+    made = list(documents(KIND, records, matrices_of(paths), range(6)))
+    records.close()
+    assert [wire_bytes(each) > MOST_ITEM_BYTES for each in made] == [bytes(each) == b"" for each in listed]
+
+
+def test_what_is_too_large_is_decided_by_the_byte_and_not_by_the_sites_name(tmp_path):
+    """An estimate says of nearly all items that they fit; where it does not, they are written out and counted."""
+    sizes = [MOST_ITEM_BYTES - 2_000 + 200 * step for step in range(10)]
+    paths = _index(tmp_path, count=len(sizes), large=dict(enumerate(sizes)))
+    records = Items(paths["records"])
+    told = {kind: list(documents(kind, records, matrices_of(paths), range(len(sizes)))) for kind in (KIND, "x" * 64)}
+    records.close()
+    is_listed = [bytes(each) != b"" for each in read_ids(paths["cosmos_ids"], len(sizes))]
+    assert 0 < sum(is_listed) < len(sizes)
+    for made in told.values():
+        assert [wire_bytes(each) <= MOST_ITEM_BYTES for each in made] == is_listed
+    written = json.dumps(told["x" * 64][0], ensure_ascii=False, separators=(",", ":"))
+    assert len(written.encode()) < wire_bytes(told["x" * 64][0])
+
+
+def test_no_number_takes_more_bytes_than_the_estimate_gives_it():
+    every = np.arange(1 << 16, dtype="<u2").view("<f2")
+    written = numbers(every[np.isfinite(every)])
+    assert max(len(json.dumps(each)) for each in written) < NUMBER_BYTES
+
+
 @pytest.mark.parametrize("wrong", ["too few", "twice", "other type"])
 def test_a_list_of_ids_that_is_not_one_a_row_is_refused(tmp_path, wrong):
     paths = _index(tmp_path, count=4)
@@ -107,8 +150,11 @@ def test_a_list_of_ids_that_is_not_one_a_row_is_refused(tmp_path, wrong):
         read_ids(path, 4)
 
 
-def _index(folder: Path, count: int = 600) -> dict[str, Path]:
+def _index(folder: Path, count: int = 600, large: Mapping[int, int] | None = None) -> dict[str, Path]:
+    """The files of so many films; `large` gives some rows a text of so many characters."""
     items = films(count)
+    for row, size in (large or {}).items():
+        items[row].record["text"] = "x" * size
     fields = [fields_of(item.record) for item in items]
     vectors = [np.array([vector(each[place]) for each in fields], np.float16) for place in range(3)]
     signatures = [tuple("s" if field else "" for field in each) for each in fields]
