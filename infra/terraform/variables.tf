@@ -15,7 +15,7 @@ variable "domain" {
 }
 
 variable "first_image" {
-  description = "What a service runs before infra/deploy rolls its own image out: anything that answers GET /health."
+  description = "What a service runs before infra/deploy rolls its own image out: anything that answers every path with a 200."
   type        = string
   default     = "us-docker.pkg.dev/cloudrun/container/hello"
 }
@@ -53,9 +53,9 @@ variable "tables_release_mib" {
 }
 
 variable "catalogs" {
-  description = "Table catalogs that are mounted beside `built-in`."
+  description = "Table catalogs beside `built-in`. A service starts when each has a release: build one before you name it here."
   type        = list(string)
-  default     = ["open-data"]
+  default     = []
 }
 
 variable "max_instances" {

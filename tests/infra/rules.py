@@ -99,7 +99,11 @@ def every_service_is_reached_and_started_as_it_must_be(deployment: Deployment) -
     expected: Sequence[tuple[str, Any, Any]] = (
         ("ingress", service.get("ingress"), "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"),
         ("service_account", template.get("service_account"), "${google_service_account.function[each.key].email}"),
-        ("min_instance_count", first(template.get("scaling")).get("min_instance_count"), 0),
+        (
+            "min_instance_count",
+            first(template.get("scaling")).get("min_instance_count"),
+            "${lookup(var.min_instances, each.value.folder, 0)}",
+        ),
         ("startup_cpu_boost", first(container.get("resources")).get("startup_cpu_boost"), True),
         ("startup_probe", first(first(container.get("startup_probe")).get("http_get")).get("path"), "/health"),
         (
