@@ -71,9 +71,8 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
 
 def _counted(told: Sequence[Token]) -> int:
     """How many tokens are read; those behind them only say how what begins before them ends."""
-    return next(
-        (n for n, token in enumerate(told[:MOST_TOKENS]) if token.end > MOST_CHARS), min(len(told), MOST_TOKENS)
-    )
+    near = told[:MOST_TOKENS]
+    return next((place for place, token in enumerate(near) if token.end > MOST_CHARS), len(near))
 
 
 @lru_cache(16)
