@@ -18,6 +18,7 @@ import yaml
 from build_jobs.text import unwritable_removed
 
 MOST_BYTES = 1_000_000
+_SMALL_BYTES = 16_384
 _MOST_VALUES = 100_000
 _DEEPEST = 40
 
@@ -69,12 +70,18 @@ def read_file(path: Path, known: Callable[[str], Document | None] = lambda _: No
     file's bytes for what was read of the same ones before.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = _first_bytes(path, MOST_BYTES + 1)
     except OSError as error:
         return Document({}, "", unreadable=f"cannot be read: {error.strerror}")
     digest = hashlib.sha256(data).hexdigest() if len(data) <= MOST_BYTES else ""
     return (known(digest) if digest else None) or replace(read_document(data), digest=digest)
+
+
+def _first_bytes(path: Path, most: int) -> bytes:
+    """The first bytes of a file. Most are small: room for a megabyte, and a buffer, cost more than reading them."""
+    with path.open("rb", buffering=0) as file:
+        data = file.read(min(most, _SMALL_BYTES))
+        return data if len(data) < _SMALL_BYTES else data + file.read(most - len(data))
 
 
 def read_document(data: bytes) -> Document:

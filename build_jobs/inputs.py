@@ -46,8 +46,9 @@ def inputs_digest(
     digest = hashlib.sha256()
     first: list[Any] = [FORMAT_VERSION, INDEX_VERSION, asdict(embedder), list(extends)]
     first += [[suite.name, suite.digest] for suite in suites]
+    encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=dict).encode
     for part in (first, *_documents(collected)):
-        digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False, default=dict).encode())
+        digest.update(encode(part).encode())
         digest.update(b"\n")
     return digest.hexdigest()
 

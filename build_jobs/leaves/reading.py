@@ -219,11 +219,11 @@ class _File:
         head = self._decoded(1, first)
         lines = chain([head], (self._decoded(number, line) for number, line in enumerate(stream, 2)))
         reader = _cells(head, lines)
-        names = [column_key(name) for name in next(reader, [])]
-        shape = next((each for each in self._tables if not each.missing(names)), None)
-        if shape is None:
-            raise BuildError(self._unexpected(columns_text(names)))
         try:
+            names = [column_key(name) for name in next(reader, [])]
+            shape = next((each for each in self._tables if not each.missing(names)), None)
+            if shape is None:
+                raise BuildError(self._unexpected(columns_text(names)))
             yield from self._records(shape, _table_records(names, reader))
         except csv.Error as error:
             raise BuildError(f"{self._source}: not a readable table ({error})") from error

@@ -11,6 +11,15 @@ from typing import Literal
 from shared.contracts.strict import matching, ruled
 
 FORMAT_VERSION = 1
+# The files of a keyword index, by the roles they play in a release; shared/index/lexical.py writes and reads them.
+LEXICAL_ROLES = (
+    "lexical.terms",
+    "lexical.term_ends",
+    "lexical.posting_ends",
+    "lexical.rows",
+    "lexical.frequencies",
+    "lexical.lengths",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from build_jobs.leaves.families import FAMILIES
 from build_jobs.leaves.generate import write_leaves
 from build_jobs.leaves.reading import Reading, read
 from build_jobs.leaves.rows import BadRow, Located
@@ -99,3 +100,11 @@ def test_no_usable_row_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
 def test_an_unknown_family_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="census, census-acs-bq, college-scorecard, datacommons"):
         write_leaves("nasa", "-", tmp_path)
+
+
+def test_a_table_whose_first_line_is_no_table_is_refused_by_the_name_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_bytes(b"\0" * 2_000_000)
+    table = FAMILIES["cdc-places"].shapes
+    with pytest.raises(BuildError, match=r"places\.csv: not a readable table"):
+        list(read([str(path)], table, Reading()))

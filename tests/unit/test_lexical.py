@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import ReleaseIncompatible
-from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights, idf, query_tokens, tokens, words, write_lexical
+from shared.index.lexical import Lexical, Weights, idf, query_tokens, tokens, words, write_lexical
 
 WEIGHTS = Weights(fields=(3.0, 1.0), k1=1.2, b=0.75)
 
@@ -46,6 +47,17 @@ def test_scores_agree_with_a_plain_reference(tmp_path_factory, documents, questi
     asked = query_tokens(question)
     scores = index.scores(WEIGHTS, {token: idf(token, [index]) for token in asked})
     np.testing.assert_allclose(scores, reference(documents, asked, WEIGHTS), rtol=1e-4, atol=1e-5)
+
+
+@given(st.lists(st.tuples(st.text(), WORDS), min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_words_that_are_read_once_make_the_same_files(tmp_path_factory, documents):
+    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
+    write_lexical(one, documents)
+    write_lexical(other, documents, by_word=True)
+    assert [(one / f"{role}.npy").read_bytes() for role in LEXICAL_ROLES] == [
+        (other / f"{role}.npy").read_bytes() for role in LEXICAL_ROLES
+    ]
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=12), st.lists(WORDS, min_size=1, max_size=4))
