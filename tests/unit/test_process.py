@@ -582,3 +582,23 @@ def in_threads(act: Callable[[], object], count: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+STOPPED_AT_ONCE = """
+import os, signal, time
+from shared.edge.process import Hosted
+signal.signal(signal.SIGTERM, lambda *_: None)  # as the master's, which only notes it
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+os.kill(child, signal.SIGTERM)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), signal.pthread_sigmask(signal.SIG_BLOCK, []))
+os.kill(os.getpid(), signal.SIGTERM)  # is noted here all the same
+"""
+
+
+def test_a_worker_told_to_stop_before_it_has_handlers_of_its_own_ends() -> None:
+    command = [sys.executable, "-c", STOPPED_AT_ONCE]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.stdout, ended.returncode) == ("-15 set()\n", 0), ended.stderr
