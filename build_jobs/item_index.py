@@ -10,9 +10,9 @@ import numpy as np
 
 from shared.contracts.items import Item
 from shared.errors import BuildError
-from shared.index.cosmos_documents import IDS_ROLE, write_ids
+from shared.index.cosmos_documents import write_ids
 from shared.index.item_lexical import item_tokens
-from shared.index.items import FIELDS, VECTOR_ROLES, Items, Signatures, write_items
+from shared.index.items import FIELDS, IDS_ROLE, VECTOR_ROLES, Items, Signatures, write_items
 from shared.index.lexical import write_lexical
 from shared.index.scan import Float16, Float32, write_vectors
 from shared.sites.fields import fields_of

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from build_jobs.judged import JudgedQuestion, Target
 from shared.index.scan import top
+from shared.models.judging import Candidate, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Question
 from shared.tables.candidates import candidates_of
 from shared.tables.pool import Retrieved
 from shared.tables.request import parse_search

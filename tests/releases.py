@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.bucket.file import FileBucket
-from shared.contracts.release import Embedder, Family, Manifest
-from shared.index.lexical import LEXICAL_ROLES
+from shared.contracts.release import LEXICAL_ROLES, Embedder, Family, Manifest
 from shared.release import manifest as manifests
 from shared.release import writer
 

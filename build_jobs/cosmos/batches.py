@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shared.errors import ReleaseIncompatible
-from shared.index.cosmos_documents import IDS_ROLE, MOST_ITEM_BYTES, Document, wire_bytes
+from shared.index.cosmos_documents import MOST_ITEM_BYTES, Document, wire_bytes
+from shared.index.items import IDS_ROLE
 
 MOST_OPERATIONS = 100
 # The service takes 2 MB a batch, and gives it 5 seconds: half of that leaves it room for both.

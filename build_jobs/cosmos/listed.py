@@ -8,7 +8,8 @@ from pathlib import Path
 
 from build_jobs.cosmos.partition import Stamp
 from shared.bucket.base import Bucket
-from shared.index.cosmos_documents import IDS_ROLE, read_ids
+from shared.index.cosmos_documents import read_ids
+from shared.index.items import IDS_ROLE
 from shared.release import manifest as manifests
 from shared.release import reader, writer
 

@@ -11,8 +11,8 @@ from build_jobs.cosmos.listed import texts
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest
 from shared.errors import ReleaseIncompatible
-from shared.index.cosmos_documents import IDS_ROLE, Document, documents, matrices_of, read_ids
-from shared.index.items import VECTOR_ROLES, Items
+from shared.index.cosmos_documents import Document, documents, matrices_of, read_ids
+from shared.index.items import IDS_ROLE, VECTOR_ROLES, Items
 from shared.index.scan import Float16
 from shared.release import reader
 

@@ -10,8 +10,8 @@ import numpy as np
 from build_jobs.items.embed import Texts
 from shared.contracts.items import Item
 from shared.errors import BuildError, ReleaseError
-from shared.index.cosmos_documents import IDS_ROLE, read_ids
-from shared.index.items import FIELDS, VECTOR_ROLES, Items
+from shared.index.cosmos_documents import read_ids
+from shared.index.items import FIELDS, IDS_ROLE, VECTOR_ROLES, Items
 from shared.index.lexical import Lexical
 from shared.index.scan import Vectors
 

@@ -21,8 +21,8 @@ from build_jobs.leaves.leaf import Draft
 from build_jobs.progress import Meter, Told, silent
 from build_jobs.text import clean, clean_list
 from shared.errors import BudgetExhausted, BuildError, ModelUnavailable
+from shared.models.judging import Asked, Asker
 from shared.models.ledger import Ledger
-from shared.models.provider import Asked, Asker
 from shared.words import counted
 
 BATCH = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,9 @@ def target(app: App[Any]) -> Target:
     rest of it into memory (50 MB and all, measured with 3.10.2).
     """
     log.to_stderr(secrets=app.secrets)
+    # numpy's BLAS starts a thread a core, which spin 0.1 s for want of work, beside a release that is being checked;
+    # nothing that serves multiplies matrices with them.
+    os.putenv("OPENBLAS_NUM_THREADS", "1")
     if flask.has_app_context():
         flask.current_app.wsgi_app = app.wsgi  # type: ignore[method-assign]
 

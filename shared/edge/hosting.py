@@ -104,17 +104,21 @@ def _asker(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress]
     """Opens a site, in the order that has it soonest."""
 
     def opener(progress: Progress) -> Site:
-        with timed("import"):
-            engine.models.begin()
-            engine.models.warm(engine.loop.portal)
-            import shared.edge.streaming
-            import shared.models.ranking_models
-            import shared.sites.answer
-            import shared.sites.request
-            import shared.sites.request54  # noqa: F401 - beside the weights being read
-            from shared.sites.kinds import KINDS
-            from shared.sites.site import open_site
+        from shared.sites.fetching import fetching
 
-        return open_site(settings, KINDS[kind], engine.models, progress, engine.stores)
+        with fetching(settings, kind, engine.models, progress, engine.stores) as coming:
+            # Beside it comes what the first answer needs.
+            with timed("import"):
+                engine.models.begin()
+                engine.models.warm(engine.loop.portal)
+                import shared.edge.streaming
+                import shared.models.ranking_models
+                import shared.sites.answer
+                import shared.sites.request
+                import shared.sites.request54  # noqa: F401
+                from shared.sites.kinds import KINDS
+                from shared.sites.site import opened
+
+            return opened(coming, settings, KINDS[kind])
 
     return opener

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from shared.edge.process import Hosted, ProcessLoop
 from shared.settings import Settings
 from shared.tables.catalogs import mounts
 from shared.tables.tables import Tables, open_tables
-from shared.timed import timed
+from shared.timed import carried, timed
 
 if TYPE_CHECKING:
     from shared.models.choice import Models
@@ -55,12 +56,19 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
     """Opens tables to be searched, in the order that has them soonest."""
 
     def opener(progress: Progress) -> Tables:
-        # A thread reads the model's weights, 0.1 s without the interpreter's lock; meanwhile comes what needs it.
-        with timed("import"):
-            engine.models.begin()
-            engine.models.warm(engine.loop.portal)
-            import shared.tables.search  # noqa: F401
-
-        return open_tables(settings, engine.models, progress)
+        with ThreadPoolExecutor(1, thread_name_prefix="imports") as beside:
+            imported = beside.submit(carried(_import_search), engine)
+            tables = open_tables(settings, engine.models, progress)
+        imported.result()
+        return tables
 
     return opener
+
+
+def _import_search(engine: Engine) -> None:
+    """What a search needs, while the release is fetched and checked: digests, and a model's weights, which another
+    thread reads, take no interpreter's lock."""
+    with timed("import"):
+        engine.models.begin()
+        engine.models.warm(engine.loop.portal)
+        import shared.tables.search  # noqa: F401

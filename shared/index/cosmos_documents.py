@@ -23,10 +23,8 @@ import numpy.typing as npt
 
 from shared.contracts.items import Item, Value
 from shared.errors import ReleaseIncompatible
-from shared.index.items import FIELDS, VECTOR_ROLES, Items
+from shared.index.items import FIELDS, IDS_ROLE, VECTOR_ROLES, Items
 from shared.index.scan import Float16, Vectors, open_array
-
-IDS_ROLE = "cosmos_ids"
 
 Document = dict[str, Any]
 Ids = npt.NDArray[np.bytes_]

@@ -19,6 +19,8 @@ from shared.index.database import Database, writing
 # What an item is read by, each with a vector, a weight and postings of its own.
 FIELDS = ("name", "description", "body")
 VECTOR_ROLES = tuple(f"vectors.{field}" for field in FIELDS)
+# Which documents of Cosmos DB are the rows' own: in the place of the matrices where vectors are searched there.
+IDS_ROLE = "cosmos_ids"
 
 Signatures = tuple[str, str, str]
 """One a field, in the order of FIELDS; empty for a field that says nothing, which has no vector."""

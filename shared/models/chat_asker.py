@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shared.errors import ModelUnavailable
+from shared.models.judging import Asked
 from shared.models.ledger import Ledger
 from shared.models.objects import object_with, one_line
 from shared.models.openrouter import Message, OpenRouterClient
-from shared.models.provider import Asked
 from shared.models.quoting import quoted, repeats
 from shared.settings import Settings
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from shared.errors import ModelUnavailable, RelevanceScoringFailed
 from shared.models.caches import Cache, cache_key
+from shared.models.judging import Candidate, Card, Judgement, Question, Verdict
 from shared.models.ledger import Ledger
 from shared.models.openrouter import MAX_COMPLETION_TOKENS, Message, OpenRouterClient
-from shared.models.provider import MAX_QUESTION_CHARS, Candidate, Card, Judgement, Provider, Question, Verdict
+from shared.models.provider import MAX_QUESTION_CHARS, Provider
 from shared.models.quoting import boundary
 from shared.settings import Settings
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from shared.contracts.release import NullBank
     from shared.models.cross_encoder import CrossEncoder
     from shared.models.embedded import EmbeddedEmbedder
-    from shared.models.provider import Advisor, Asker, Describer, Embedder, Judge, Ranker, Writer
+    from shared.models.judging import Asker, Judge
+    from shared.models.provider import Advisor, Describer, Embedder, Ranker, Writer
 
 JudgeProvider = Literal["openrouter", "embedded", "none"]
 

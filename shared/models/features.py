@@ -36,7 +36,7 @@ from functools import partial
 from itertools import pairwise
 
 from shared.index.lexical import STOP_WORDS, stem, words
-from shared.models.provider import ABROAD, US, Candidate, Card, Question
+from shared.models.judging import ABROAD, US, Candidate, Card, Question
 
 FEATURES = (
     "cosine",

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from shared.models.chat_describer import ChatDescriber
     from shared.models.chat_judge import ChatJudge
     from shared.models.chat_writer import ChatWriter
+    from shared.models.judging import Judgement
     from shared.models.openrouter import OpenRouterClient
     from shared.models.openrouter_embedder import OpenRouterEmbedder
-    from shared.models.provider import Judgement
 
 
 class Gateway:

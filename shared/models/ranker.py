@@ -29,8 +29,9 @@ from anyio import to_thread
 
 from shared.contracts.release import NullBank
 from shared.models.features import FEATURES, Features, content_words, is_titled, is_worded, measure, titles_of
+from shared.models.judging import Candidate, Judgement, Question, Verdict
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judgement, Provider, Question, Verdict
+from shared.models.provider import Provider
 
 MODEL = "askbucket/embedded-ranker"
 STAGE = "rerank"

@@ -5,8 +5,7 @@ A request keeps one Site from start to end, so both of its searches and the item
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,26 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shared.bucket.base import Bucket, open_bucket
+from shared.bucket.base import Bucket
 from shared.contracts.constraints import Reading
 from shared.contracts.items import Item, Value
-from shared.contracts.release import Embedder as EmbedderSpec
-from shared.contracts.release import Manifest, NullBank
-from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError
+from shared.contracts.release import NullBank
+from shared.errors import ModelUnavailable, ReleaseIncompatible
 from shared.index.columns import Columns, Mask
-from shared.index.cosmos_documents import IDS_ROLE
 from shared.index.field_vectors import FieldVectors, MemoryVectors
 from shared.index.item_lexical import ITEM_WEIGHTS, question_weights
 from shared.index.item_vectors import Sought
-from shared.index.items import FIELDS, VECTOR_ROLES, Items
-from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights
+from shared.index.items import FIELDS, Items
+from shared.index.lexical import Lexical, Weights
 from shared.index.scan import Float32, Scanner, top
-from shared.release.reader import Progress, Release, current, evict, fetch
+from shared.release.reader import Progress, Release, current, evict
 from shared.settings import Settings
 from shared.sites.constraints import read
 from shared.sites.eligible import Eligibility, eligible
+from shared.sites.fetching import Coming, fetching
 from shared.sites.kinds import Kind
-from shared.sites.store_choice import Stores, store_of
+from shared.sites.store_choice import Stores
 from shared.sites.terms import terms_where_met, terms_where_open
 from shared.sites.tuning import tuned
 from shared.sites.vocabulary import SiteVocabulary
@@ -41,14 +39,12 @@ from shared.timed import timed
 from shared.work import work
 
 if TYPE_CHECKING:
-    from shared.index.item_vectors import ItemVectors, Nearest, Store
+    from shared.index.item_vectors import ItemVectors, Nearest
     from shared.models.choice import Models
     from shared.models.ledger import Ledger
     from shared.models.provider import Embedder
     from shared.sites.aim import Pool
     from shared.sites.stores import CosmosStore
-
-WORD_ROLES = ("records", *LEXICAL_ROLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,37 +195,25 @@ def open_site(
     `stores` stays open; without them the site has its own, and closes them. Raises SettingsError without a bucket or
     for a store that cannot be reached, ReleaseError for what lies in the bucket, BucketError, CacheUnusable.
     """
-    bucket, store = _bucket(settings), store_of(settings, kind.name)
-    owned = Stores(settings) if stores is None and store == "cosmos" else None
-    with ThreadPoolExecutor(2, thread_name_prefix="models") as pool, ExitStack() as opened:
-        needs = _Needs(models, lambda models, spec: pool.submit(models.embedder, spec), store)
-        reached = pool.submit((stores or owned or Stores(settings)).cosmos) if store == "cosmos" and models else None
-        release = fetch(bucket, kind.name, needs.roles, Path(settings.cache_dir), progress, kind="items")
-        opened.callback(release.close)
+    with fetching(settings, kind.name, models, progress, stores) as coming:
+        return opened(coming, settings, kind)
+
+
+def opened(coming: Coming, settings: Settings, kind: Kind) -> Site:
+    """The site, once what is fetched has come and its embedder is open. Raises what open_site raises."""
+    release = coming.release()
+    with ExitStack() as closing_down:
+        closing_down.callback(release.close)
         with timed("map"):
-            records = opened.enter_context(closing(Items(release.paths["records"])))
+            records = closing_down.enter_context(closing(Items(release.paths["records"])))
             records.check(release.manifest.rows)
             lexical = _lexical(release)
-        with timed("models"):
-            embedder = needs.embedder()
-        with timed("store"):
-            cosmos = reached.result() if reached else None
+        embedder, cosmos = coming.embedder(), coming.cosmos()
         with timed("map"):
             vectors = _vectors(settings, release, kind, cosmos) if embedder else None
-        opened.pop_all()  # what is served stays open; what was refused was closed on the way out
+        closing_down.pop_all()  # what is served stays open; what was refused was closed on the way out
     kind = tuned(kind, settings)
-    return Site(settings, kind, bucket, release, records, lexical, vectors, embedder, needs.lacks, owned)
-
-
-def _bucket(settings: Settings) -> Bucket:
-    if not settings.bucket_url:
-        raise SettingsError(
-            "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
-        )
-    try:
-        return open_bucket(settings.bucket_url, settings)
-    except SettingsError as error:
-        raise SettingsError(f"BUCKET_URL: {error.message}") from error
+    return Site(settings, kind, coming.bucket, release, records, lexical, vectors, embedder, coming.lacks, coming.owned)
 
 
 def _best(scores: Float32, limit: int) -> list[tuple[int, float]]:
@@ -251,54 +235,3 @@ def _vectors(settings: Settings, release: Release, kind: Kind, cosmos: CosmosSto
     manifest = release.manifest
     fields = FieldVectors(release.paths, manifest.rows, manifest.embedder.dimension, Scanner(settings.scan_threads))
     return MemoryVectors(fields, settings.vector_field_weights)
-
-
-def _check_ids(roles: Collection[str], manifest: Manifest) -> None:
-    if IDS_ROLE not in roles:
-        catalog = manifest.catalog
-        raise ReleaseIncompatible(
-            f"the release of {catalog} does not say which items of Cosmos DB are its own (no file {IDS_ROLE}):"
-            " build it anew with `askbucket build items --force` and load it with `askbucket load-cosmos`,"
-            " or set STORE=memory"
-        )
-
-
-@dataclass(slots=True)
-class _Needs:
-    """What a site's release is needed for, which its manifest settles: the embedder, and with it the vectors."""
-
-    models: Models | None
-    begin: Callable[[Models, EmbedderSpec], Future[Embedder]]
-    store: Store
-    lacks: str = "no models are served here"
-    opening: Future[Embedder] | None = field(default=None, init=False)
-
-    def roles(self, manifest: Manifest) -> Collection[str]:
-        """The roles to fetch; the embedder is opened beside. Raises ReleaseIncompatible where none lists what Cosmos
-        DB is to hold."""
-        self.opening = None
-        if self.models is None:
-            return WORD_ROLES
-        roles = {file.role for file in manifest.files}
-        if self.store == "memory" and roles.isdisjoint(VECTOR_ROLES):
-            self.lacks = "the release has no vectors"
-            return WORD_ROLES
-        try:
-            self.models.check_embedder(manifest.embedder)
-        except ModelUnavailable as error:
-            self.lacks = error.message
-            return WORD_ROLES
-        if self.store == "cosmos":
-            _check_ids(roles, manifest)
-        self.opening = self.begin(self.models, manifest.embedder)
-        return (*WORD_ROLES, *(VECTOR_ROLES if self.store == "memory" else (IDS_ROLE,)))
-
-    def embedder(self) -> Embedder | None:
-        """The embedder, once it is open; None where it could not be had."""
-        try:
-            embedder = self.opening.result() if self.opening else None
-        except ModelUnavailable as error:
-            self.lacks = error.message
-            return None
-        self.lacks = "" if embedder else self.lacks
-        return embedder

@@ -14,8 +14,8 @@ import anyio
 from shared.errors import StoreError
 from shared.index.cosmos import CosmosConnection, CosmosVectors
 from shared.index.cosmos_client import is_answer
-from shared.index.cosmos_documents import IDS_ROLE
 from shared.index.cosmos_ids import ReleaseIds
+from shared.index.items import IDS_ROLE
 from shared.models.breaker import Breaker
 from shared.timed import timed
 

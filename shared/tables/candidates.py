@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shared.index.scan import Float32, Rows
-from shared.models.provider import Candidate
+from shared.models.judging import Candidate
 from shared.tables.cards import card
 from shared.tables.catalogs import Hit
 from shared.tables.pool import Pool, Retrieved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shared.contracts.leaf import Leaf
-from shared.models.provider import Card
+from shared.models.judging import Card
 from shared.tables.coverage import coverage
 
 MAX_CARD_QUERIES = 6

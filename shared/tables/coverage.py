@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from shared.contracts.leaf import Leaf
-from shared.models.provider import ABROAD, US
+from shared.models.judging import ABROAD, US
 from shared.tables.gazetteer import gazetteer, key_of
 from shared.tables.places import found
 

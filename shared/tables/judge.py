@@ -10,8 +10,8 @@ from anyio import CancelScope, create_task_group
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
 from shared.index.scan import Rows
+from shared.models.judging import Candidate, Judge, Judgement, Question, Verdict
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judge, Judgement, Question, Verdict
 from shared.settings import Settings
 from shared.tables.candidates import candidates_of
 from shared.tables.merge import Scored

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import ReleaseIncompatible
-from shared.index.lexical import LEXICAL_ROLES, Lexical, Weights, idf, query_tokens
+from shared.index.lexical import Lexical, Weights, idf, query_tokens
 from shared.index.scan import Float32, Rows, Scanner, Vectors
 from shared.models.caches import Cache
 from shared.models.choice import Models, combine_null_banks
-from shared.models.provider import Embedder, Judge
+from shared.models.judging import Judge
+from shared.models.provider import Embedder
 from shared.settings import Settings
 from shared.tables.catalogs import Catalog
 from shared.timed import timed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from shared.models.provider import Candidate
+from shared.models.judging import Candidate
 
 Scored = tuple[Candidate, float]
 

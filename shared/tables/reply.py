@@ -8,8 +8,8 @@ from typing import Any
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import MAX_PAGE_SIZE, SearchRequest
+from shared.models.judging import Candidate, Judge
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judge
 from shared.tables.catalogs import Hit
 from shared.tables.entry import context
 from shared.tables.judge import Judged

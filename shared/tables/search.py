@@ -14,8 +14,9 @@ import numpy as np
 from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import SearchRequest
 from shared.index.scan import Float32, Rows, not_cosines
+from shared.models.judging import Judge, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import MAX_QUESTION_CHARS, Judge, Question
+from shared.models.provider import MAX_QUESTION_CHARS
 from shared.settings import Settings
 from shared.tables.candidates import candidates_of
 from shared.tables.coverage import lies_in

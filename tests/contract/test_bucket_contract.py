@@ -17,8 +17,8 @@ from ranges import read_range
 from releases import CATALOG, a_manifest, digest_of, published, some_files
 
 from shared.bucket.base import Bucket, open_bucket
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed, ReleaseCorrupt, SettingsError
-from shared.index.lexical import LEXICAL_ROLES
 from shared.release import manifest as manifests
 from shared.release import reader, writer
 from shared.settings import Settings

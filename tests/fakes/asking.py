@@ -13,8 +13,8 @@ from fakes.openrouter import KEY, OpenRouter
 from shared.contracts.usage import CallEvent
 from shared.errors import AskbucketError, QueryCancelled
 from shared.models.gateway import Gateway
+from shared.models.judging import Candidate, Card, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Card, Question
 from shared.models.retry import Pace
 from shared.settings import Settings
 

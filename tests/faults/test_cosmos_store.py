@@ -24,8 +24,9 @@ from wire import Service, function
 from functions.ask_site.service import create
 from shared.contracts.notices import Notice
 from shared.errors import ReleaseIncompatible, SettingsError, StoreBusy, StoreError, StoreMissing, StoreRefused
-from shared.index.cosmos_documents import IDS_ROLE, documents, matrices_of, read_ids
+from shared.index.cosmos_documents import documents, matrices_of, read_ids
 from shared.index.item_vectors import Charge, Nearest, Sought
+from shared.index.items import IDS_ROLE
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.release.reader import fetch

@@ -19,7 +19,8 @@ from shared.models.chat_judge import card_lines
 from shared.models.chat_judge import messages as judge_messages
 from shared.models.chat_ranker import messages
 from shared.models.chat_writer import compose_messages, rewrite_messages
-from shared.models.provider import Card, Evidence, SiteQuestion
+from shared.models.judging import Card
+from shared.models.provider import Evidence, SiteQuestion
 from shared.models.quoting import quoted, repeats
 from shared.sites.request import parse_ask
 

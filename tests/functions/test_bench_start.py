@@ -54,8 +54,10 @@ def test_every_stage_of_a_start_is_told_from_a_folder_and_from_a_copy_in_the_clo
         expected = {"stats": set(), "variable": read, "trails": read | {"import"}}[name]
         assert told - {"models", "store"} == expected, (name, place)
         assert 0 < each["begun_s"] < each["ready_s"] < each["answered_s"]
-        one_by_one = sum(ms for stage, ms in each["stages_ms"].items() if stage != "verify" or place == "file")
-        assert one_by_one / 1e3 < each["ready_s"] - each["begun_s"]
+        # A site imports beside its release, and what comes over a network is checked beside that.
+        beside = {"import"} if place == "file" else {"import", "verify"}
+        one_by_one = sum(ms for stage, ms in each["stages_ms"].items() if stage not in beside)
+        assert max(one_by_one, each["stages_ms"]["import"]) / 1e3 < each["ready_s"] - each["begun_s"]
     assert [bar["rule"].partition(" ")[0] for bar in report["bars"]] == ["/variable", "a"]
     assert set(report["functions"]) == {"variable", "ask_site", "stats"}
     assert report["floor"]["median_s"] > 0
@@ -65,7 +67,7 @@ def test_every_stage_of_a_start_is_told_from_a_folder_and_from_a_copy_in_the_clo
 def test_a_release_whose_models_are_remote_is_started_beside_the_fake_gateway(made: str) -> None:
     report = bench("start", "--bucket", made, "--runs", "1", "--only", "search")
     [start] = report["starts"]
-    assert start["stages_ms"]["models"] > 0
+    assert 0 < start["begun_s"] < start["ready_s"] < start["answered_s"]
     assert [bar["rule"].partition(" ")[0] for bar in report["bars"]] == ["/search"]
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from wire import ROOT
@@ -69,6 +70,25 @@ def test_before_the_fork_no_thread_is_started_and_no_model_runtime_is_there(tiny
     """A thread of the master does not exist in the worker, and a runtime's thread pool would be dead there."""
     found = packages(name, tiny_bucket, "import threading; assert threading.active_count() == 1")
     assert not found & (NEVER | {"onnxruntime", "tokenizers"})
+
+
+THREADS = """
+import os
+import functions.search.main
+before = len(os.listdir("/proc/self/task"))
+import numpy
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to count threads in")
+def test_numpy_starts_no_threads_that_spin_beside_a_start(tiny_bucket: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", THREADS],
+        env={"PATH": os.environ["PATH"], "BUCKET_URL": tiny_bucket, "PYTHONPATH": str(ROOT)},
+        text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert ended.stdout == "0\n"
 
 
 def test_help_imports_neither_a_server_nor_a_model() -> None:

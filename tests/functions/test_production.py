@@ -34,7 +34,7 @@ class Exchange:
 
     @property
     def embeddings(self) -> list[Seen]:
-        return [call for call in self.calls if not call.is_chat]
+        return [call for call in self.calls if call.number and not call.is_chat]
 
     @property
     def judged(self) -> list[Seen]:

@@ -8,7 +8,7 @@ from shared.contracts.release import Embedder, NullBank
 from shared.errors import ModelUnavailable, SettingsError
 from shared.models import weights
 from shared.models.choice import Models, combine_null_banks
-from shared.models.provider import Judge
+from shared.models.judging import Judge
 from shared.models.weights import BGE_SMALL, installed
 from shared.settings import Settings
 

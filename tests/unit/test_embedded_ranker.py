@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from shared.contracts.release import NullBank
 from shared.models.features import FEATURES, content_words, measure
+from shared.models.judging import Candidate, Card, Judgement, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Card, Judgement, Question
 from shared.models.ranker import EmbeddedJudge, fitted, is_code, names_of, score
 
 BANK = NullBank(queries=48, median=0.5, mad=0.02)

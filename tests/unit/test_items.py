@@ -9,10 +9,9 @@ import pytest
 
 from build_jobs.item_index import write_item_index
 from shared.contracts.items import Item
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import BuildError, ReleaseIncompatible
-from shared.index.cosmos_documents import IDS_ROLE
-from shared.index.items import FIELDS, VECTOR_ROLES, Items, write_items
-from shared.index.lexical import LEXICAL_ROLES
+from shared.index.items import FIELDS, IDS_ROLE, VECTOR_ROLES, Items, write_items
 from shared.sites.kinds import KINDS
 
 SIGNED = ("a", "b", "c")

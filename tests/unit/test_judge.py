@@ -16,8 +16,8 @@ from shared.bucket.file import FileBucket
 from shared.contracts.release import Family
 from shared.errors import RelevanceScoringFailed
 from shared.index.records import Records, write_records
+from shared.models.judging import Candidate, Judgement, Question, Verdict
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judgement, Question, Verdict
 from shared.release.reader import Release
 from shared.settings import Settings
 from shared.tables.catalogs import Catalog, Mount

@@ -14,7 +14,7 @@ from build_jobs.frontmatter import read_file
 from cli.main import main
 from shared.errors import ModelUnavailable
 from shared.models.chat_asker import MAX_QUESTIONS, messages, read_questions
-from shared.models.provider import Asked
+from shared.models.judging import Asked
 
 ROWS = [{"id": f"SOUP.{number}", "title": f"Soup number {number}", "description": "Litres."} for number in range(45)]
 OWN = {"id": "OWN", "title": "Asked by its publisher", "queries": ["who asks"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.models.provider import Candidate, Card
+from shared.models.judging import Candidate, Card
 from shared.tables.merge import merge
 
 CARD = Card("t", "", (), "", "")

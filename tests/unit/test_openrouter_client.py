@@ -28,8 +28,8 @@ from fakes.asking import (
 from fakes.openrouter import KEY, OpenRouter, embed, empty, ranked, status, vectors
 
 from shared.errors import BudgetExhausted, EmbeddingFailed
+from shared.models.judging import Card, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import Card, Question
 from shared.models.retry import Pace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shared.errors import RelevanceScoringFailed
 from shared.models.chat_judge import card_lines, messages, read_verdicts
-from shared.models.provider import Card
+from shared.models.judging import Card
 
 CARD = Card(
     title="Rainfall",

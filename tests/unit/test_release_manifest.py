@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from releases import CATALOG, ROLES, a_manifest
 from wire import ROOT
 
-from shared.contracts.release import Family, Manifest, NullBank, Pointer, ReleaseFile
+from shared.contracts.release import LEXICAL_ROLES, Family, Manifest, NullBank, Pointer, ReleaseFile
 from shared.contracts.strict import read
 from shared.errors import ReleaseCorrupt, ReleaseError, ReleaseIncompatible, SettingsError
 from shared.index.items import write_items
-from shared.index.lexical import LEXICAL_ROLES
 from shared.index.records import write_records
 from shared.release import manifest as manifests
 

@@ -11,8 +11,8 @@ import pytest
 from releases import CATALOG, ROLES, RemoteBucket, a_bucket, a_manifest, digest_of, published, remote, some_files
 
 from shared.bucket.file import FileBucket
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import BucketError, CacheUnusable, ReleaseCorrupt, ReleaseIncompatible, ReleaseMissing
-from shared.index.lexical import LEXICAL_ROLES
 from shared.release import reader, writer
 from shared.release.cache import RANGE_BYTES, Cache
 

@@ -9,16 +9,18 @@ from fakes.site import DIMENSION, movie, movies, nearest, publish
 from releases import remote
 
 from shared.bucket.file import FileBucket
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import ModelUnavailable, ReleaseIncompatible, ReleaseMissing, SettingsError
-from shared.index.cosmos_documents import IDS_ROLE
-from shared.index.items import VECTOR_ROLES, write_items
-from shared.index.lexical import LEXICAL_ROLES, write_lexical
+from shared.index.items import IDS_ROLE, VECTOR_ROLES, write_items
+from shared.index.lexical import write_lexical
 from shared.models.choice import Models
 from shared.release import manifest as manifests
 from shared.release import writer
-from shared.release.reader import current, read_manifest
+from shared.release.reader import current, evict, read_manifest
 from shared.settings import Settings
+from shared.sites import fetching as fetching_module
 from shared.sites import site as site_module
+from shared.sites.fetching import fetching
 from shared.sites.fields import fields_of
 from shared.sites.kinds import KINDS
 from shared.sites.site import Site, open_site
@@ -165,13 +167,25 @@ def test_M09_a_site_says_which_key_it_lacks(opened):
 def test_a_copied_release_copies_no_more_than_it_needs(tmp_path, monkeypatch):
     url = publish(tmp_path, movies(), MOVIES)
     far = remote(FileBucket(url))
-    monkeypatch.setattr(site_module, "open_bucket", lambda *_: far)
+    monkeypatch.setattr(fetching_module, "open_bucket", lambda *_: far)
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
     site = open_site(settings, MOVIES)
     manifest = read_manifest(FileBucket(url), "movies", site.release.id)
     needed = {manifests.file_key("movies", f.sha256) for f in manifest.files if f.role not in (*VECTOR_ROLES, IDS_ROLE)}
     assert set(far.ranges) == needed
     site.close()
+
+
+def test_a_release_that_nobody_took_is_let_go(tmp_path):
+    url = publish(tmp_path, movies(), MOVIES)
+    far = remote(FileBucket(url))
+    settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fetching_module, "open_bucket", lambda *_: far)
+        with pytest.raises(ZeroDivisionError), fetching(settings, "movies"):
+            raise ZeroDivisionError
+    evict(tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "files").iterdir())
 
 
 def test_an_open_site_stays_what_it_is_when_another_release_is_published(tmp_path, opened):

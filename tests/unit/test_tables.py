@@ -23,8 +23,8 @@ from shared.contracts.tables import OKF_NAMESPACES
 from shared.errors import CatalogConflict, RequestError, SettingsError, UnknownName
 from shared.index.scan import Float32, Rows, Vectors
 from shared.models.choice import Models
+from shared.models.judging import Candidate, Judgement, Question
 from shared.models.ledger import Ledger
-from shared.models.provider import Candidate, Judgement, Question
 from shared.settings import Settings
 from shared.tables.catalogs import mounts
 from shared.tables.exact import variable, variables

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from infra.load.seeds_way.export import MANIFEST, META, POSTINGS, VECTORS
 from shared.index.lexical import query_tokens
 from shared.models.chat_judge import card_lines, messages, read_verdicts
-from shared.models.provider import Card, Question
+from shared.models.judging import Card, Question
 from shared.settings import Settings
 from shared.tables.request import parse_search
 from shared.tables.search import keyword_texts, phrase

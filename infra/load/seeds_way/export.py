@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from shared.bucket.base import open_bucket
+from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import BuildError
-from shared.index.lexical import LEXICAL_ROLES
 from shared.index.records import Records
 from shared.index.scan import write_vectors
 from shared.release.reader import Release, fetch
