@@ -80,8 +80,10 @@ def read_file(path: Path, known: Callable[[str], Document | None] = lambda _: No
 def _first_bytes(path: Path, most: int) -> bytes:
     """The first bytes of a file. Most are small: room for a megabyte, and a buffer, cost more than reading them."""
     with path.open("rb", buffering=0) as file:
-        data = file.read(min(most, _SMALL_BYTES))
-        return data if len(data) < _SMALL_BYTES else data + file.read(most - len(data))
+        data = b""
+        while len(data) < most and (piece := file.read(min(most - len(data), _SMALL_BYTES))):
+            data += piece
+        return data
 
 
 def read_document(data: bytes) -> Document:

@@ -35,11 +35,12 @@ from build_jobs.shards import SharedVectors
 from build_jobs.standing import Before, Current, compare, compare_sources, current, figures, still_current, write_status
 from build_jobs.table_samples import BuildModels, ask_tables, judge_of, leaves_of, opened
 from build_jobs.verify import SAMPLE, sample_rows, verify, verify_documents
-from build_jobs.workplace import Clock, no_search_for_cycles, staging, workplace
+from build_jobs.workplace import Clock, staging, workplace
 from shared.bucket.base import open_bucket
 from shared.contracts.release import FORMAT_VERSION, Manifest, NullBank
 from shared.contracts.release import Embedder as EmbedderSpec
 from shared.errors import AskbucketError, BuildError, ReleaseError, UnknownName
+from shared.garbage import no_search_for_cycles
 from shared.index.records import Records
 from shared.index.scan import Vectors
 from shared.models.choice import Models

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 import tempfile
 import time
@@ -44,18 +43,6 @@ def staging(work: Path, bucket: Bucket, catalog: str) -> Iterator[Path]:
                 shutil.rmtree(old, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="index-", dir=work) as folder:
             yield Path(folder)
-
-
-@contextmanager
-def no_search_for_cycles() -> Iterator[None]:
-    """While many objects are made that all stay: looking which of them could go is a tenth of a rebuild's time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class Clock:

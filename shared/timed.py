@@ -6,7 +6,8 @@
 
 Where nobody records, `timed` does nothing (0.3 us). Stages of a request do not overlap, so they add up; the one
 exception is MODEL, the waiting for a model gateway, which lies inside of whatever stage asks it. The load of a release
-has stages too (process.py), of which `verify` runs beside `fetch` where files come over a network.
+has stages too (process.py), of which `import` runs beside those of fetching, and `verify` beside `fetch` where files
+come over a network.
 """
 
 from __future__ import annotations

@@ -93,8 +93,14 @@ def measure(settings: Settings, plan: Plan) -> dict[str, Any]:
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """A report as people read it."""
-    yield f"Process start to first answer, medians of {report['runs']} interleaved runs, ms; * beside fetch in a cloud"
-    heads = ("begun", *(f"{stage}*" if stage == "verify" else stage for stage in STAGES), "ready", "answer", "all")
+    yield f"Process start to first answer, medians of {report['runs']} interleaved runs, ms; * beside other stages"
+    heads = (
+        "begun",
+        *(f"{stage}*" if stage in ("import", "verify") else stage for stage in STAGES),
+        "ready",
+        "answer",
+        "all",
+    )
     yield f"{'':22}" + "".join(f"{head:>9}" for head in heads) + f"{'x floor':>9}"
     floor_s = report["floor"]["median_s"]
     yield f"{'floor':22}{'':{9 * (len(heads) - 1)}}{floor_s * 1e3:9.0f}{1:9.2f}"

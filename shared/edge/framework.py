@@ -19,7 +19,7 @@ def target(app: App[Any]) -> Target:
 
     Made while the framework imports a main.py, it also puts the app in the place of the framework's own
     routing, which redirects `//search`, answers /robots.txt in HTML, and after a refused body reads the
-    rest of it into memory (50 MB and all, measured with 3.10.2).
+    rest of it into memory (50 MB and all, measured with 3.10.2). And numpy is to have one thread, see below.
     """
     log.to_stderr(secrets=app.secrets)
     # numpy's BLAS starts a thread a core, which spin 0.1 s for want of work, beside a release that is being checked;

@@ -59,7 +59,11 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
         with ThreadPoolExecutor(1, thread_name_prefix="imports") as beside:
             imported = beside.submit(carried(_import_search), engine)
             tables = open_tables(settings, engine.models, progress)
-        imported.result()
+        try:
+            imported.result()
+        except BaseException:
+            tables.close()
+            raise
         return tables
 
     return opener

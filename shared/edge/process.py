@@ -16,7 +16,6 @@ from __future__ import annotations
 # Imported for its own hook after the fork, which must be registered, and so run, before ours: it makes anew a
 # lock that is held across the fork, and a loader that already waits for that lock waits for ever (seen).
 import concurrent.futures.thread  # noqa: F401
-import gc
 import logging
 import os
 import signal
@@ -28,6 +27,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, TypeVarTuple
 
 from shared.errors import AskbucketError, Starting, Stopping, Unavailable
+from shared.garbage import no_search_for_cycles
 from shared.timed import recording
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class Hosted(Generic[T]):
         """The helper thread. What nobody foresaw is a refusal too, and goes on to the thread's excepthook: the log."""
         error: AskbucketError | None = Unavailable("The release could not be opened; the log says why")
         try:
-            with _collector_paused():
+            with no_search_for_cycles():  # imports make many objects: 40 of 540 ms to a first answer
                 self._look(generation)
             error = None
         except AskbucketError as expected:
@@ -352,18 +352,6 @@ class _Loop:
         self._thread.join()
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Imports make many objects and hardly any garbage: the collector's passes took 40 of 540 ms to a first answer."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def _public(error: AskbucketError) -> dict[str, str]:
     return {"code": error.code, "message": error.message}
 
@@ -381,29 +369,36 @@ _loops: weakref.WeakSet[ProcessLoop] = weakref.WeakSet()
 
 
 # A worker that is told to stop before it has handlers of its own would put it on the list of the master it was copied
-# from, and the master waits 30 s for it: seen for 4 of 48 stops in the quarter of a second around a fork.
-_STOPS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+# from, and the master waits 30 s for it: seen for 4 of 48 stops in the quarter of a second around a fork. So where a
+# process has such a handler, stops are held while it forks, and end the child until it has one itself.
+_STOPS = ("SIGINT", "SIGQUIT", "SIGTERM")
+_held = threading.local()
 
 
 def _hold_stops() -> None:
-    _masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS))
+    _held.mask = None
+    if callable(signal.getsignal(signal.SIGTERM)):
+        # Asked for before it is changed: changing it runs the handlers of what is pending, and they may raise.
+        _held.mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        signal.pthread_sigmask(signal.SIG_BLOCK, [getattr(signal, name) for name in _STOPS])
 
 
-def _take_stops() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, _masks.pop())
+def _release_stops() -> None:
+    if _held.mask is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _held.mask)
 
 
 def _load_in_child() -> None:
-    for number in _STOPS:
-        if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
-    _take_stops()
+    if _held.mask is not None:
+        for number in (getattr(signal, name) for name in _STOPS):
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
+    _release_stops()
     for loop in list(_loops):
         loop._after_fork()
     for hosted in list(_all):
         hosted._after_fork()
 
 
-_masks: list[set[int | signal.Signals]] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold_stops, after_in_parent=_take_stops, after_in_child=_load_in_child)
+    os.register_at_fork(before=_hold_stops, after_in_parent=_release_stops, after_in_child=_load_in_child)

@@ -69,11 +69,12 @@ def words(text: str) -> list[str]:
         parts = [word for part in _WORD.findall(bare) for word in _parts(part)]
         if len(parts) > 1:
             found.append(bare.lower()[:_LONGEST_TOKEN])
-        found.extend(map(_folded, parts))
+        found.extend(_singular(word.lower())[:_LONGEST_TOKEN] for word in parts)
     return found
 
 
-# Whoever indexes reads few words often: the long names of 182,009 leaves have 2 million, few of them different.
+# Whoever indexes reads few words often: the long names of 182,009 leaves have 2 million, few of them different. Words
+# are cut by now, so what callers make it keep is bounded in bytes as well.
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """A word without the ending that its part of speech gives it; anything but letters as it is.
@@ -328,11 +329,6 @@ def _parts(word: str) -> list[str]:
     if word.isalpha() and word.isascii() and not (word.islower() or word.isupper() or word.istitle()):
         return _CAMEL.findall(word)
     return [word]
-
-
-@lru_cache(maxsize=1 << 16)
-def _folded(word: str) -> str:
-    return _singular(word.lower())[:_LONGEST_TOKEN]
 
 
 def _singular(word: str) -> str:

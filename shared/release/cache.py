@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import mmap
 import os
 import shutil
 import time
@@ -138,18 +137,15 @@ class Cache:
 def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) -> None:
     """Compare a file's size and digest with the manifest. Raises ReleaseCorrupt naming it, expected and found.
 
-    Mapped, and in long steps: each takes the interpreter's lock anew, and beside a thread that imports it may wait
-    5 ms for it.
+    In long steps: each takes the interpreter's lock anew, and beside a thread that imports it may wait 5 ms for it.
+    Read, not mapped: a file that shrinks meanwhile, or a disk that fails, would end the process.
     """
     with path.open("rb", buffering=0) as opened:
         check_size(file, where, os.fstat(opened.fileno()).st_size)
-        digest = hashlib.sha256()
-        if file.bytes:  # what is empty cannot be mapped
-            with mmap.mmap(opened.fileno(), file.bytes, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-                for start, end in _cuts(file.bytes):
-                    with view[start:end] as step:
-                        digest.update(step)
-                        advance(len(step))
+        digest, step = hashlib.sha256(), memoryview(bytearray(min(RANGE_BYTES, file.bytes)))
+        while step and (read := opened.readinto(step)):
+            digest.update(step[:read])
+            advance(read)
     _check_digest(file, where, digest.hexdigest())
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.release import LEXICAL_ROLES, Manifest
-from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError
+from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError, Stopping
 from shared.index.items import IDS_ROLE, VECTOR_ROLES
 from shared.release.reader import Progress, Release, fetch
 from shared.settings import Settings
@@ -46,8 +46,9 @@ def fetching(
     owned = Stores(settings) if stores is None and store == "cosmos" else None
     with ThreadPoolExecutor(3, thread_name_prefix="coming") as threads:
         coming = Coming(bucket, threads, models, owned)
-        if store == "cosmos" and models is not None:
-            coming.reach(stores or owned or Stores(settings))
+        reached = stores or owned
+        if store == "cosmos" and models is not None and reached is not None:
+            coming.reach(reached)
         coming.fetch(name, Path(settings.cache_dir), progress)
         try:
             yield coming
@@ -56,7 +57,10 @@ def fetching(
 
 
 class Coming:
-    """What a site is opened from, each part waited for when it is asked for."""
+    """What a site is opened from, each part waited for when it is asked for.
+
+    `lacks` says what keeps vectors from being searched, once the embedder was asked for; empty where nothing does.
+    """
 
     def __init__(
         self, bucket: Bucket, threads: ThreadPoolExecutor, models: Models | None, owned: Stores | None
@@ -69,6 +73,7 @@ class Coming:
         self._cosmos: Future[CosmosStore] | None = None
         self._embedder: Future[Embedder] | None = None
         self._release: Future[Release] | None = None
+        self._left = False
 
     def reach(self, stores: Stores) -> None:
         """Have Cosmos DB searched."""
@@ -79,8 +84,8 @@ class Coming:
         work = carried(fetch)
         self._release = self._threads.submit(work, self.bucket, name, self._roles, cache_dir, progress, kind="items")
 
-    def release(self) -> Release:
-        """The release; the caller closes it. Raises ReleaseError, BucketError, CacheUnusable."""
+    def take(self) -> Release:
+        """The release, once: the caller closes it. Raises ReleaseError, BucketError, CacheUnusable."""
         assert self._release is not None  # noqa: S101 - fetched before it is handed out
         release, self._release = self._release.result(), None
         return release
@@ -102,13 +107,16 @@ class Coming:
             return self._cosmos.result() if self._cosmos else None
 
     def leave(self) -> None:
-        """Close a release that nobody took."""
+        """Have nothing more fetched, and close a release that nobody took."""
+        self._left = True
         if self._release is not None and not self._release.cancel() and self._release.exception() is None:
             self._release.result().close()
 
     def _roles(self, manifest: Manifest) -> Collection[str]:
         """The roles to fetch; the embedder is opened beside. Raises ReleaseIncompatible where none lists what Cosmos
         DB is to hold."""
+        if self._left:
+            raise Stopping("Nobody waits for the release any more")
         self._embedder = None  # asked once more where the release was replaced meanwhile
         if self._models is None:
             return WORD_ROLES

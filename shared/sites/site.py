@@ -201,7 +201,7 @@ def open_site(
 
 def opened(coming: Coming, settings: Settings, kind: Kind) -> Site:
     """The site, once what is fetched has come and its embedder is open. Raises what open_site raises."""
-    release = coming.release()
+    release = coming.take()
     with ExitStack() as closing_down:
         closing_down.callback(release.close)
         with timed("map"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -47,6 +48,15 @@ def test_scores_agree_with_a_plain_reference(tmp_path_factory, documents, questi
     asked = query_tokens(question)
     scores = index.scores(WEIGHTS, {token: idf(token, [index]) for token in asked})
     np.testing.assert_allclose(scores, reference(documents, asked, WEIGHTS), rtol=1e-4, atol=1e-5)
+
+
+def test_what_callers_ask_is_not_kept():
+    tracemalloc.start()
+    for number in range(300):
+        query_tokens(f"{number}" + "x" * 60_000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 @given(st.lists(st.tuples(st.text(), WORDS), min_size=1, max_size=8))

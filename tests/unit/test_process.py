@@ -512,7 +512,7 @@ def test_importing_it_brings_nothing_heavy() -> None:
     heavy = {"pydantic", "numpy", "anyio", "asyncio", "flask", "sqlite3", "json"}
     assert heavy.isdisjoint(loaded.split())
     ours = [name for name in loaded.split() if name.startswith("shared")]
-    assert ours == ["shared", "shared.edge", "shared.edge.process", "shared.errors", "shared.timed"]
+    assert ours == ["shared", "shared.edge", "shared.edge.process", "shared.errors", "shared.garbage", "shared.timed"]
 
 
 def machine(folder: Path, available_kb: int | None, groups: str, files: dict[str, str]) -> dict[str, Path]:
@@ -602,3 +602,54 @@ def test_a_worker_told_to_stop_before_it_has_handlers_of_its_own_ends() -> None:
     command = [sys.executable, "-c", STOPPED_AT_ONCE]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False)
     assert (ended.stdout, ended.returncode) == ("-15 set()\n", 0), ended.stderr
+
+
+ALL_TAKEN = """
+import os, signal
+from shared.edge.process import Hosted
+class Told(Exception): pass
+def tell(*_): raise Told
+signal.signal(signal.SIGTERM, tell)
+taken = 0
+for _ in range(200):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    except Told:
+        taken += 1
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+print(taken, signal.pthread_sigmask(signal.SIG_BLOCK, []))
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+child = os.fork()
+if child == 0:
+    os._exit(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_leaves_the_signals_of_who_forks_as_they_were() -> None:
+    ended = subprocess.run([sys.executable, "-c", ALL_TAKEN], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "200 set()\n1\n"
+
+
+RAISED_WHILE_HELD = """
+import os, signal
+os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))  # runs after the hooks that came later
+from shared.edge.process import Hosted
+noted = []
+signal.signal(signal.SIGTERM, lambda *_: noted.append(1))
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+print(len(noted), signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+
+
+def test_a_stop_that_comes_while_a_worker_is_forked_is_noted_by_the_master() -> None:
+    command = [sys.executable, "-c", RAISED_WHILE_HELD]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "1 set()\n", ended.stderr

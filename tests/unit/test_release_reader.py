@@ -51,6 +51,19 @@ def test_files_on_a_local_disk_are_used_in_place(bucket: FileBucket, tmp_path: P
     assert not cache.exists()
 
 
+def test_a_file_that_shrinks_while_it_is_checked_is_refused(bucket: FileBucket, tmp_path: Path, cache: Path) -> None:
+    published(bucket, tmp_path, size=3 * RANGE_BYTES)
+
+    def shrink(done: int, _: int) -> None:
+        if done:
+            for path in (tmp_path / "bucket").rglob("files/*"):
+                path.chmod(0o600)
+                os.truncate(path, RANGE_BYTES)
+
+    with pytest.raises(ReleaseCorrupt, match="expected sha256"):
+        reader.fetch(bucket, CATALOG, ["vectors"], cache, shrink)
+
+
 def test_files_of_a_remote_bucket_are_copied_byte_for_byte(bucket: FileBucket, tmp_path: Path, cache: Path) -> None:
     size = 2 * RANGE_BYTES + 12_345
     published(bucket, tmp_path, size=size)

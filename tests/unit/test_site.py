@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from fakes.openrouter import KEY, OpenRouter, embed
@@ -20,7 +22,7 @@ from shared.release.reader import current, evict, read_manifest
 from shared.settings import Settings
 from shared.sites import fetching as fetching_module
 from shared.sites import site as site_module
-from shared.sites.fetching import fetching
+from shared.sites.fetching import WORD_ROLES, fetching
 from shared.sites.fields import fields_of
 from shared.sites.kinds import KINDS
 from shared.sites.site import Site, open_site
@@ -176,16 +178,43 @@ def test_a_copied_release_copies_no_more_than_it_needs(tmp_path, monkeypatch):
     site.close()
 
 
+def once_copied(folder) -> Exception:
+    """What nobody foresaw, as soon as all that words need lies in the cache."""
+    until = time.monotonic() + 30
+    while len([*folder.glob("*"), *folder.glob("*.part")]) != len(WORD_ROLES) and time.monotonic() < until:
+        time.sleep(0.01)
+    return ZeroDivisionError()
+
+
 def test_a_release_that_nobody_took_is_let_go(tmp_path):
     url = publish(tmp_path, movies(), MOVIES)
     far = remote(FileBucket(url))
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
+    copied = tmp_path / "cache" / "files"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fetching_module, "open_bucket", lambda *_: far)
         with pytest.raises(ZeroDivisionError), fetching(settings, "movies"):
-            raise ZeroDivisionError
+            raise once_copied(copied)
+    assert len(list(copied.iterdir())) == len(WORD_ROLES)
     evict(tmp_path / "cache")
-    assert not list((tmp_path / "cache" / "files").iterdir())
+    assert not list(copied.iterdir())
+
+
+def test_once_nobody_waits_for_a_release_none_of_its_files_is_fetched(tmp_path, monkeypatch):
+    url = publish(tmp_path, movies(), MOVIES)
+    far = remote(FileBucket(url))
+    read = far.read
+
+    def slow(key):
+        time.sleep(0.3)
+        return read(key)
+
+    monkeypatch.setattr(far, "read", slow)
+    monkeypatch.setattr(fetching_module, "open_bucket", lambda *_: far)
+    settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
+    with pytest.raises(ZeroDivisionError), fetching(settings, "movies"):
+        raise ZeroDivisionError
+    assert not far.ranges
 
 
 def test_an_open_site_stays_what_it_is_when_another_release_is_published(tmp_path, opened):
