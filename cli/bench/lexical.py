@@ -41,7 +41,7 @@ from cli.bench.contest import (
 )
 from cli.bench.oracle import KeywordOracle, Keywords, share_found
 from cli.bench.peers.protocol import Clock
-from shared.errors import SettingsError
+from shared.errors import BuildError, SettingsError
 from shared.index.item_lexical import ITEM_WEIGHTS, item_query_tokens, item_tokens
 from shared.index.lexical import Weights, query_tokens, tokens, write_lexical
 from shared.settings import Settings
@@ -201,11 +201,17 @@ def _of_release(settings: Settings, questions: int) -> Corpus:
 
 
 def _of_items(path: Path, questions: int) -> Corpus:
-    """Items from JSON Lines, and questions: names, in turns with 3 to 8 words of a description."""
+    """Items from JSON Lines, and questions: names, in turns with 3 to 8 words of a description. Raises BuildError."""
     from shared.sites.fields import fields_of
 
-    with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
-        documents = [fields_of(json.loads(line)) for line in file if line.strip()]
+    try:
+        with (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+            records = [json.loads(line) for line in file if line.strip()]
+    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        raise BuildError(f"--items {path}: no JSON Lines that can be read ({error})") from error
+    if not records or not all(isinstance(record, dict) for record in records):
+        raise BuildError(f"--items {path}: expected JSON objects, one a line")
+    documents = [fields_of(record) for record in records]
     draw = random.Random(0)  # noqa: S311 - a draw, not a secret
     asked = [draw.choice(documents)[0] if at % 2 else _words_of(draw, documents) for at in range(questions)]
     return Corpus(f"items of {path.name}", documents, asked, ITEM_WEIGHTS, item_tokens, item_query_tokens)

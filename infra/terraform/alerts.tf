@@ -124,8 +124,8 @@ resource "google_billing_budget" "month" {
 
   amount {
     specified_amount {
-      currency_code = "USD"
-      units         = tostring(var.budget_usd_per_month)
+      # Without a currency it is the billing account's own, and no other is taken.
+      units = tostring(var.budget_per_month)
     }
   }
 

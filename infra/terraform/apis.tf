@@ -1,7 +1,7 @@
 locals {
   apis = [
-    "artifactregistry", "billingbudgets", "cloudresourcemanager", "cloudscheduler", "compute", "iam", "monitoring",
-    "redis", "run", "secretmanager", "storage",
+    "artifactregistry", "billingbudgets", "cloudresourcemanager", "cloudscheduler", "compute", "iam", "logging",
+    "monitoring", "redis", "run", "secretmanager", "storage",
   ]
 }
 
@@ -21,6 +21,16 @@ resource "google_artifact_registry_repository" "images" {
 
   docker_config {
     immutable_tags = true
+  }
+
+  # A policy that keeps only saves from one that removes.
+  cleanup_policies {
+    id     = "remove-after-a-month"
+    action = "DELETE"
+    condition {
+      tag_state  = "ANY"
+      older_than = "2592000s"
+    }
   }
 
   cleanup_policies {

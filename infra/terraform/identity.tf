@@ -18,11 +18,12 @@ resource "google_service_account" "scheduler" {
   depends_on   = [google_project_service.api]
 }
 
-# A function reads objects whose names it knows from the manifest: it lists nothing and writes nothing.
+# A function reads objects whose names it knows from the manifest, and writes nothing. It may list because only who may
+# is told that an object is not there: anybody else gets a 403, which says nothing of a release that is missing.
 resource "google_project_iam_custom_role" "reader" {
   role_id     = "askbucketReader"
   title       = "Askbucket: reads releases"
-  permissions = ["storage.objects.get"]
+  permissions = ["storage.objects.get", "storage.objects.list"]
   depends_on  = [google_project_service.api]
 }
 

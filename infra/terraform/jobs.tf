@@ -4,10 +4,13 @@ locals {
 
   jobs = merge(
     { for name, job in local.offline.jobs : name => merge(job, { kind = "" }) },
-    { for kind in keys(var.sites) : "build-${kind}" => merge(local.offline.site, {
-      kind    = kind
-      command = [for word in local.offline.site.command : replace(word, "<kind>", kind)]
-    }) },
+    { for pair in setproduct(keys(local.offline.sites), keys(var.sites)) : join("-", pair) => merge(
+      local.offline.sites[pair[0]],
+      {
+        kind    = pair[1]
+        command = [for word in local.offline.sites[pair[0]].command : replace(word, "<kind>", pair[1])]
+      },
+    ) },
   )
   scheduled = { for name, job in local.jobs : name => job.schedule if can(job.schedule) }
 
@@ -16,11 +19,13 @@ locals {
       BUCKET_URL                 = "gs://${google_storage_bucket.releases.name}"
       EMBEDDING_CALLS_PER_MINUTE = tostring(var.embedding_calls_per_minute)
     },
-    contains(local.in_cosmos, job.kind) ? merge(local.cosmos, { STORE = "cosmos" }) : {},
+    contains(job.needs, "store") && contains(local.in_cosmos, job.kind) ? merge(local.cosmos, { STORE = "cosmos" }) : {},
   ) }
   job_secrets = { for name, job in local.jobs : name => merge(
     contains(job.needs, "models") ? { OPENROUTER_API_KEY = google_secret_manager_secret.openrouter.secret_id } : {},
-    contains(local.in_cosmos, job.kind) ? { COSMOS_KEY = google_secret_manager_secret.cosmos["write"].secret_id } : {},
+    contains(job.needs, "store") && contains(local.in_cosmos, job.kind) ? {
+      COSMOS_KEY = google_secret_manager_secret.cosmos["write"].secret_id
+    } : {},
   ) }
 }
 
@@ -95,8 +100,9 @@ resource "google_cloud_run_v2_job" "job" {
     }
   }
 
+  # infra/deploy changes the image, and gcloud puts a label beside it.
   lifecycle {
-    ignore_changes = [client, client_version, template[0].template[0].containers[0].image]
+    ignore_changes = [client, client_version, template[0].labels, template[0].template[0].containers[0].image]
   }
 
   depends_on = [
@@ -115,6 +121,7 @@ resource "google_cloud_scheduler_job" "job" {
   region           = var.region
   schedule         = each.value
   time_zone        = "Etc/UTC"
+  paused           = contains(var.jobs_paused, each.key)
   attempt_deadline = "60s"
 
   retry_config {

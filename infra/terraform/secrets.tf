@@ -1,4 +1,4 @@
-# Ephemeral: the key goes to the secret, and into no state and no plan.
+# Ephemeral: the keys go to the secrets, and into no state and no plan.
 variable "openrouter_api_key" {
   description = "The key of the model gateway."
   type        = string
@@ -8,6 +8,25 @@ variable "openrouter_api_key" {
 
 variable "openrouter_api_key_version" {
   description = "Raise it to store another key."
+  type        = number
+  default     = 1
+}
+
+variable "cosmos_keys" {
+  description = "The keys of the Cosmos DB account: the output `keys` of infra/terraform/cosmos."
+  type        = object({ read = string, write = string })
+  default     = null
+  sensitive   = true
+  ephemeral   = true
+
+  validation {
+    condition     = var.cosmos_keys != null || length(local.in_cosmos) == 0
+    error_message = "A site is kept in Cosmos DB: give the keys that infra/terraform/cosmos puts out."
+  }
+}
+
+variable "cosmos_key_version" {
+  description = "Raise it to store other keys."
   type        = number
   default     = 1
 }
@@ -56,13 +75,10 @@ resource "google_secret_manager_secret" "cosmos" {
 }
 
 resource "google_secret_manager_secret_version" "cosmos" {
-  for_each = local.cosmos_keys
-  secret   = google_secret_manager_secret.cosmos[each.key].id
-  secret_data_wo = (each.key == "read"
-    ? azurerm_cosmosdb_account.items[0].primary_readonly_key
-    : azurerm_cosmosdb_account.items[0].primary_key
-  )
-  secret_data_wo_version = 1
+  for_each               = local.cosmos_keys
+  secret                 = google_secret_manager_secret.cosmos[each.key].id
+  secret_data_wo         = var.cosmos_keys[each.key]
+  secret_data_wo_version = var.cosmos_key_version
 }
 
 resource "google_secret_manager_secret_iam_member" "cosmos" {

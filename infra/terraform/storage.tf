@@ -98,3 +98,11 @@ resource "google_storage_bucket" "logs" {
     }
   }
 }
+
+# The platform writes logs of access as this group, and drops what it may not write.
+resource "google_storage_bucket_iam_member" "logs" {
+  count  = var.access_logs ? 1 : 0
+  bucket = google_storage_bucket.logs.name
+  role   = "roles/storage.objectCreator"
+  member = "group:cloud-storage-analytics@google.com"
+}

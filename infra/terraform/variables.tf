@@ -1,6 +1,11 @@
 variable "project_id" {
-  description = "The Google Cloud project: an empty one with billing is enough."
+  description = "The Google Cloud project by its id, which is not its name: an empty one with billing is enough."
   type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project_id))
+    error_message = "A project's id is 6 to 30 small letters, digits and hyphens: gcloud projects list."
+  }
 }
 
 variable "region" {
@@ -44,10 +49,26 @@ variable "sites" {
     condition     = alltrue([for site in var.sites : contains(["memory", "cosmos"], site.store)])
     error_message = "A site's store is memory or cosmos."
   }
+
+  validation {
+    condition     = alltrue([for kind in keys(var.sites) : contains(["recipes", "movies", "reviews", "trails", "homes"], kind)])
+    error_message = "The sites are recipes, movies, reviews, trails and homes."
+  }
+}
+
+variable "cosmos_endpoint" {
+  description = "The address of the Cosmos DB account: the output `endpoint` of infra/terraform/cosmos."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = startswith(var.cosmos_endpoint, "https://") || length(local.in_cosmos) == 0
+    error_message = "A site is kept in Cosmos DB: give the endpoint that infra/terraform/cosmos puts out."
+  }
 }
 
 variable "tables_release_mib" {
-  description = "How large the tables' releases are together, in MiB: what the search functions keep in memory."
+  description = "How large the tables' releases are together, in MiB: what the search functions keep in memory. It grows with them."
   type        = number
   default     = 900
 }
@@ -59,15 +80,25 @@ variable "catalogs" {
 }
 
 variable "max_instances" {
-  description = "Most instances of a function; a site's limits hold an instance unless `shared_limits` is on."
+  description = "Most instances of a function by its folder, where they are not to be those of functions.tf; a site's limits hold an instance unless `shared_limits` is on."
   type        = map(number)
-  default     = { search = 10, variable = 5, registry = 5, mcp = 5, pages = 3, stats = 1, ask_site = 1 }
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.max_instances), local.folders)) == 0
+    error_message = "A key is a folder below functions/: search, ask_site and so on."
+  }
 }
 
 variable "min_instances" {
-  description = "Instances of a function that are kept, so that nobody waits for a start; paid for while nobody asks."
+  description = "Instances of a function, by its folder, that are kept, so that nobody waits for a start; paid for while nobody asks."
   type        = map(number)
   default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.min_instances), local.folders)) == 0
+    error_message = "A key is a folder below functions/: search, ask_site and so on."
+  }
 }
 
 variable "spend_limit_usd_per_day" {
@@ -94,6 +125,23 @@ variable "embedding_calls_per_minute" {
   default     = 600
 }
 
+variable "jobs_paused" {
+  description = "Jobs that do not start by themselves: all before the first build, `merge` while an older release is to stay."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.jobs_paused, keys(local.scheduled))) == 0
+    error_message = "A paused job is one with a schedule: map, merge, prune, build-recipes, prune-recipes and so on."
+  }
+}
+
+variable "access_logs" {
+  description = "Let the platform's group write logs of access to the buckets; off where an organization refuses members from outside."
+  type        = bool
+  default     = true
+}
+
 variable "alert_email" {
   description = "Who hears of a broken promise and of the budget."
   type        = string
@@ -104,26 +152,8 @@ variable "billing_account" {
   type        = string
 }
 
-variable "budget_usd_per_month" {
-  description = "What a month may cost before somebody is told."
+variable "budget_per_month" {
+  description = "What a month may cost before somebody is told, in the currency of the billing account."
   type        = number
   default     = 200
-}
-
-variable "azure_subscription_id" {
-  description = "Where Cosmos DB is; empty where no site is kept there."
-  type        = string
-  default     = ""
-}
-
-variable "azure_location" {
-  description = "The region of the Cosmos DB account, near the functions."
-  type        = string
-  default     = "centralus"
-}
-
-variable "vector_dimension" {
-  description = "Length of the vectors in Cosmos DB: the embedder's."
-  type        = number
-  default     = 1536
 }

@@ -118,3 +118,16 @@ def test_open_is_refused_for_a_bucket_that_is_not_in_the_cloud(
 ) -> None:
     assert main(["bench", "open", "--bucket", tiny_bucket]) == 1
     assert "--bucket gs://" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"a": 1}x\n', b"[1]\n", b"\xff\n", b"\xfd7zXZ\x00 cut"])
+def test_items_that_cannot_be_read_are_refused_by_the_name_of_their_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    path = tmp_path / ("items.jsonl.xz" if content and content.startswith(b"\xfd") else "items.jsonl")
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["bench", "lexical", "--items", str(path)]) == 1
+    said = capsys.readouterr()
+    assert f"--items {path}" in said.err
+    assert not said.out

@@ -20,23 +20,11 @@ _parsed: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
-class Deployment:
-    """The tables of functions and of jobs, and every block of Terraform by type and name."""
+class Root:
+    """What `terraform apply` takes at once: every block by type and name, and the text of its files."""
 
-    table: dict[str, Any]
-    offline: dict[str, Any]
     files: dict[str, Any]
     text: str
-
-    @property
-    def functions(self) -> dict[str, dict[str, Any]]:
-        """Every entry by name; a site's is called `site`."""
-        return {**self.table["functions"], "site": self.table["site"]}
-
-    @property
-    def jobs(self) -> dict[str, dict[str, Any]]:
-        """Every entry by name; a site's is called `site`."""
-        return {**self.offline["jobs"], "site": self.offline["site"]}
 
     def resources(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Name and body of each resource of a type."""
@@ -59,20 +47,65 @@ class Deployment:
                 found |= values
         return found
 
+    def named(self, block: str) -> dict[str, dict[str, Any]]:
+        """Every block of a kind that has one name: variable, output, provider."""
+        return {name: body for file in self.files.values() for name, [body, *_] in file.get(block, {}).items()}
+
+    def settings(self) -> dict[str, Any]:
+        """What all `terraform` blocks say."""
+        found: dict[str, Any] = {}
+        for file in self.files.values():
+            for block in file.get("terraform", []):
+                found |= block
+        return found
+
     def resource(self, kind: str, name: str) -> dict[str, Any]:
         """The one of this name; empty where there is none."""
         return dict(self.resources(kind)).get(name, {})
 
 
+@dataclass(frozen=True)
+class Deployment(Root):
+    """The tables of functions and of jobs, the root that makes them, and every root by its folder; that one is ``."""
+
+    table: dict[str, Any]
+    offline: dict[str, Any]
+    roots: dict[str, Root]
+
+    @property
+    def functions(self) -> dict[str, dict[str, Any]]:
+        """Every entry by name; a site's is called `site`."""
+        return {**self.table["functions"], "site": self.table["site"]}
+
+    @property
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        """Every entry by name; those of a site are called `build-<kind>` and so on."""
+        return {**self.offline["jobs"], **{f"{name}-<kind>": job for name, job in self.offline["sites"].items()}}
+
+
 def read(folder: Path = INFRA) -> Deployment:
     """What lies in a folder. Raises CalledProcessError, with the parser's words, for what is no HCL."""
     terraform = folder / "terraform"
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(terraform.glob("*.tf")))
-    if text not in _parsed:  # the parser takes most of a second to start
-        done = subprocess.run([node(), HERE / "parse.mjs", terraform], capture_output=True, text=True, check=True)
-        _parsed[text] = json.loads(done.stdout)
+    # What `terraform init` fetches lies below .terraform, and is not ours.
+    paths = [path for path in terraform.rglob("*.tf") if ".terraform" not in path.parts]
+    texts = {str(path.relative_to(terraform)): path.read_text(encoding="utf-8") for path in sorted(paths)}
+    key = json.dumps(texts)
+    if key not in _parsed:  # the parser takes most of a second to start
+        command = [node(), HERE / "parse.mjs", terraform, *texts]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        _parsed[key] = json.loads(done.stdout)
+    roots = {name: _root(name, _parsed[key], texts) for name in {_folder(path) for path in texts}}
     tables = [yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in ("functions", "jobs")]
-    return Deployment(*tables, _parsed[text], text)
+    return Deployment(roots[""].files, roots[""].text, *tables, roots)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _root(folder: str, parsed: dict[str, Any], texts: dict[str, str]) -> Root:
+    inside = [path for path in texts if _folder(path) == folder]
+    return Root({path: parsed[path] for path in inside}, "\n".join(texts[path] for path in inside))
 
 
 def node() -> str:

@@ -98,6 +98,7 @@ def every_service_is_reached_and_started_as_it_must_be(deployment: Deployment) -
     container = first(template.get("containers"))
     expected: Sequence[tuple[str, Any, Any]] = (
         ("ingress", service.get("ingress"), "INGRESS_TRAFFIC_INTERNAL_LOAD_BALANCER"),
+        ("invoker_iam_disabled", service.get("invoker_iam_disabled"), True),
         ("service_account", template.get("service_account"), "${google_service_account.function[each.key].email}"),
         (
             "min_instance_count",
@@ -129,9 +130,12 @@ def every_bucket_is_closed_and_keeps_versions(deployment: Deployment) -> Iterato
 
 
 def every_function_only_reads_releases(deployment: Deployment) -> Iterator[str]:
-    """X03: a function gets objects of one bucket, lists and writes none there, and writes counters only."""
+    """X03: a function gets and lists objects of one bucket, writes none there, and writes counters only.
+
+    It lists nothing, but who may not list is told 403 of an object that is not there, and not 404.
+    """
     role = deployment.resource("google_project_iam_custom_role", "reader")
-    if role.get("permissions") != ["storage.objects.get"]:
+    if role.get("permissions") != ["storage.objects.get", "storage.objects.list"]:
         yield f"reader may {role.get('permissions')}"
     function = "google_service_account.function"
     for name, member in deployment.resources("google_storage_bucket_iam_member"):
@@ -203,9 +207,20 @@ def only_a_job_has_the_key_that_writes_items(deployment: Deployment) -> Iterator
     for what, key in (("secrets", "read"), ("job_secrets", "write")):
         if f'google_secret_manager_secret.cosmos["{key}"]' not in str(values.get(what)):
             yield f"{what}: COSMOS_KEY is not the one that may {key}"
-    version = str(deployment.resource("google_secret_manager_secret_version", "cosmos").get("secret_data_wo"))
-    if not re.search(r'"read"\s*\?[^:]*primary_readonly_key\s*:', version):
-        yield "the secret `read` is not the key that only reads"
+    version = deployment.resource("google_secret_manager_secret_version", "cosmos").get("secret_data_wo")
+    if version != "${var.cosmos_keys[each.key]}":
+        yield "a secret is not the key of its name"
+    given = str(deployment.roots["cosmos"].named("output").get("keys", {}).get("value"))
+    for name, right in (("read", r"\w+_readonly_key"), ("write", r"(primary|secondary)_key")):
+        found = re.findall(rf"\b{name}\s*=\s*\S*\.(\w+)", given)
+        if len(found) != 2 or not all(re.fullmatch(right, key) for key in found):
+            yield f"the key `{name}` is {', '.join(found)}"
+    for name, job in deployment.jobs.items():
+        if ("store" in job["needs"]) != (job["command"][:2] == ["build", "items"]):
+            yield f"{name}: only a build of items has the key that writes"
+    for what in ("job_environment", "job_secrets"):
+        if 'contains(job.needs, "store") && contains(local.in_cosmos, job.kind)' not in str(deployment.locals()[what]):
+            yield f"{what}: a job without `store` is told of Cosmos DB"
 
 
 def everything_waits_for_the_interfaces_of_the_platform(deployment: Deployment) -> Iterator[str]:
@@ -225,9 +240,10 @@ def everything_waits_for_the_interfaces_of_the_platform(deployment: Deployment) 
 
 def every_variable_is_used(deployment: Deployment) -> Iterator[str]:
     """What can be set changes something."""
-    for file in deployment.files.values():
-        for name in file.get("variable", {}):
-            if f"var.{name}" not in deployment.text:
+    for root in deployment.roots.values():
+        for name in root.named("variable"):
+            used = re.sub(rf'^variable "{name}" \{{$.*?^\}}$', "", root.text, flags=re.MULTILINE | re.DOTALL)
+            if not re.search(rf"\bvar\.{name}\b", used):
                 yield f"nothing reads var.{name}"
 
 

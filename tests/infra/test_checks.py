@@ -90,6 +90,7 @@ def test_checkov_has_nothing_to_say_and_finds_seeded_mistakes(tmp_path: Path) ->
         ),
         ("terraform/storage.tf", "uniform_bucket_level_access = true", "uniform_bucket_level_access = false"),
         ("terraform/balancer.tf", '"TLS_1_2"', '"TLS_1_0"'),
+        ("terraform/cosmos/cosmos.tf", "metadata_writes_enabled = false", "metadata_writes_enabled = true"),
         ("Dockerfile", "USER 10001\nHEALTHCHECK", "HEALTHCHECK"),
     ):
         text = (tmp_path / "infra" / name).read_text(encoding="utf-8")
@@ -98,12 +99,12 @@ def test_checkov_has_nothing_to_say_and_finds_seeded_mistakes(tmp_path: Path) ->
     mistaken = check("checkov", *config, cwd=tmp_path)
     assert mistaken.returncode == 1
     found = set(re.findall(r"Check: (CKV\w+)", mistaken.stdout))
-    assert {"CKV_GCP_114", "CKV_GCP_29", "CKV_DOCKER_3"} <= found
+    assert {"CKV_GCP_114", "CKV_GCP_29", "CKV_DOCKER_3", "CKV_AZURE_132"} <= found
 
 
 def test_what_checkov_is_told_to_pass_over_has_a_reason_each() -> None:
     text = "\n".join(
-        path.read_text(encoding="utf-8") for path in [*(ROOT / "infra" / "terraform").glob("*.tf"), *IMAGES]
+        path.read_text(encoding="utf-8") for path in [*(ROOT / "infra" / "terraform").rglob("*.tf"), *IMAGES]
     )
     skips = re.findall(r"checkov:skip=(\w+)(.*)", text)
     assert skips

@@ -38,9 +38,10 @@ def test_X03_what_is_deployed_is_what_the_code_needs(deployment: Deployment, rul
     assert list(rule(deployment)) == []
 
 
-YAML, OFFLINE, FUNCTIONS, STORAGE, IDENTITY, JOBS, SECRETS, BALANCER, VARIABLES = (
+YAML, OFFLINE, FUNCTIONS, STORAGE, IDENTITY, JOBS, SECRETS, BALANCER, VARIABLES, COSMOS, OUTPUTS = (
     "functions.yaml", "jobs.yaml", *(f"terraform/{name}.tf" for name in (
-        "functions", "storage", "identity", "jobs", "secrets", "balancer", "variables",
+        "functions", "storage", "identity", "jobs", "secrets", "balancer", "variables", "cosmos/cosmos",
+        "cosmos/outputs",
     )),
 )  # fmt: skip
 MISTAKES: list[tuple[Rule, str, str, str, str]] = [
@@ -66,6 +67,10 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
         "INGRESS_TRAFFIC_ALL", "ingress is 'INGRESS_TRAFFIC_ALL'",
     ),
     (
+        every_service_is_reached_and_started_as_it_must_be, FUNCTIONS, "invoker_iam_disabled = true",
+        "invoker_iam_disabled = false", "invoker_iam_disabled is False",
+    ),
+    (
         every_service_is_reached_and_started_as_it_must_be, YAML, 'THREADS: "20"', 'THREADS: "8"',
         "max_instance_request_concurrency is '20' and not '8'",
     ),
@@ -78,8 +83,12 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
         'public_access_prevention    = "inherited"', "bucket releases: may be public",
     ),
     (
-        every_function_only_reads_releases, IDENTITY, '["storage.objects.get"]',
-        '["storage.objects.get", "storage.objects.list"]', "reader may ",
+        every_function_only_reads_releases, IDENTITY, '"storage.objects.list"]', '"storage.objects.create"]',
+        "reader may ['storage.objects.get', 'storage.objects.create']",
+    ),
+    (
+        every_function_only_reads_releases, IDENTITY, '["storage.objects.get", "storage.objects.list"]',
+        '["storage.objects.get"]', "reader may ['storage.objects.get']",
     ),
     (
         every_function_only_reads_releases, IDENTITY, "google_project_iam_custom_role.reader.id",
@@ -100,13 +109,21 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
         '.name\n  role   = "roles/viewer"', "who writes releases: nobody",
     ),
     (only_a_job_has_the_key_that_writes_items, FUNCTIONS, 'cosmos["read"]', 'cosmos["write"]', "secrets: COSMOS_KEY"),
-    (only_a_job_has_the_key_that_writes_items, SECRETS, "primary_readonly_key", "primary_key", "the secret `read` is"),
+    (
+        only_a_job_has_the_key_that_writes_items, SECRETS, "= var.cosmos_keys[each.key]", "= var.cosmos_keys.write",
+        "a secret is not the key of its name",
+    ),
+    (only_a_job_has_the_key_that_writes_items, OUTPUTS, "primary_readonly_key", "primary_key", "the key `read` is"),
+    (only_a_job_has_the_key_that_writes_items, OUTPUTS, ".secondary_key", ".secondary_readonly_key", "the key `write`"),
+    (only_a_job_has_the_key_that_writes_items, OFFLINE, "sources, store]", "sources]", "build-<kind>: only a build of"),
+    (only_a_job_has_the_key_that_writes_items, JOBS, 'contains(job.needs, "store") && ', "", "job_environment: a job"),
     (
         everything_waits_for_the_interfaces_of_the_platform, BALANCER,
         '"TLS_1_2"\n  depends_on      = [google_project_service.api]', '"TLS_1_2"',
         "google_compute_ssl_policy.modern does not wait",
     ),
     (every_variable_is_used, VARIABLES, 'variable "region"', 'variable "place"', "nothing reads var.place"),
+    (every_variable_is_used, COSMOS, "= var.vector_dimension", "= 1536", "nothing reads var.vector_dimension"),
 ]  # fmt: skip
 
 
@@ -124,10 +141,19 @@ def test_a_mistake_is_found(tmp_path: Path, rule: Rule, file: str, right: str, w
     assert any(said in complaint for complaint in rule(read(tmp_path / "infra"))), said
 
 
-def test_what_is_no_hcl_is_refused_by_its_own_parser(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mistaken", [FUNCTIONS, COSMOS])
+def test_what_is_no_hcl_is_refused_by_its_own_parser(tmp_path: Path, mistaken: str) -> None:
     shutil.copytree(INFRA, tmp_path / "infra")
-    with (tmp_path / "infra" / FUNCTIONS).open("a", encoding="utf-8") as file:
+    with (tmp_path / "infra" / mistaken).open("a", encoding="utf-8") as file:
         file.write('resource "x" "y" {\n')
     with pytest.raises(subprocess.CalledProcessError) as refused:
         read(tmp_path / "infra")
-    assert "functions.tf" in refused.value.stderr
+    assert mistaken.removeprefix("terraform/") in refused.value.stderr
+
+
+def test_what_init_fetches_is_not_read(tmp_path: Path) -> None:
+    shutil.copytree(INFRA, tmp_path / "infra")
+    fetched = tmp_path / "infra" / "terraform" / "cosmos" / ".terraform" / "modules"
+    fetched.mkdir(parents=True)
+    (fetched / "x.tf").write_text('resource "x" "y" {\n', encoding="utf-8")
+    assert read(tmp_path / "infra").roots.keys() == {"", "cosmos"}

@@ -3,10 +3,10 @@ locals {
 }
 
 # Items and vectors of the sites whose store is Cosmos DB: database `samples`, container `items`, a partition a site.
+# The names are the defaults of COSMOS_DATABASE and COSMOS_CONTAINER.
 resource "azurerm_resource_group" "items" {
-  count    = length(local.in_cosmos) > 0 ? 1 : 0
   name     = "askbucket"
-  location = var.azure_location
+  location = var.location
 }
 
 resource "azurerm_cosmosdb_account" "items" {
@@ -14,10 +14,9 @@ resource "azurerm_cosmosdb_account" "items" {
   # checkov:skip=CKV_AZURE_101:they come over the internet, by TLS and with a key
   # checkov:skip=CKV_AZURE_99:Cloud Run has no fixed addresses that could be let in alone
   # checkov:skip=CKV_AZURE_100:the platform's own keys encrypt it, and what lies there is published data
-  count                      = length(local.in_cosmos) > 0 ? 1 : 0
-  name                       = "askbucket-${var.project_id}"
-  location                   = azurerm_resource_group.items[0].location
-  resource_group_name        = azurerm_resource_group.items[0].name
+  name                       = var.account
+  location                   = azurerm_resource_group.items.location
+  resource_group_name        = azurerm_resource_group.items.name
   offer_type                 = "Standard"
   kind                       = "GlobalDocumentDB"
   minimal_tls_version        = "Tls12"
@@ -39,7 +38,7 @@ resource "azurerm_cosmosdb_account" "items" {
   }
 
   geo_location {
-    location          = azurerm_resource_group.items[0].location
+    location          = azurerm_resource_group.items.location
     failover_priority = 0
   }
 
@@ -50,19 +49,17 @@ resource "azurerm_cosmosdb_account" "items" {
 }
 
 resource "azurerm_cosmosdb_sql_database" "samples" {
-  count               = length(local.in_cosmos) > 0 ? 1 : 0
   name                = "samples"
-  resource_group_name = azurerm_resource_group.items[0].name
-  account_name        = azurerm_cosmosdb_account.items[0].name
+  resource_group_name = azurerm_resource_group.items.name
+  account_name        = azurerm_cosmosdb_account.items.name
 }
 
 # Through the API itself: a container's vector policy is set when it is made, and never changes. `askbucket load-cosmos`
 # makes the same container where there is none.
 resource "azapi_resource" "items" {
-  count     = length(local.in_cosmos) > 0 ? 1 : 0
   type      = "Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers@2024-11-15"
   name      = "items"
-  parent_id = azurerm_cosmosdb_sql_database.samples[0].id
+  parent_id = azurerm_cosmosdb_sql_database.samples.id
 
   body = {
     properties = {
