@@ -138,7 +138,7 @@ def catalogs(bucket: Bucket) -> list[str]:
 def releases(bucket: Bucket, catalog: str) -> list[Listed]:
     """Every release of a catalog, newest first, with what is wrong with it."""
     pointer, _ = _pointer(bucket, catalog)
-    return [_listed(bucket, catalog, release_id, pointer) for release_id in _ids(bucket, catalog)]
+    return [_listed(bucket, catalog, release_id, pointer) for release_id in _ids(bucket, catalog, pointer)]
 
 
 def prune(bucket: Bucket, catalog: str, keep: int, grace_s: float = underway.GRACE_S) -> Pruned:
@@ -153,7 +153,7 @@ def prune(bucket: Bucket, catalog: str, keep: int, grace_s: float = underway.GRA
     with underway.pruning(bucket, catalog):
         found = underway.look(bucket, catalog, grace_s)
         pointer, _ = _pointer(bucket, catalog)
-        ids = _ids(bucket, catalog)
+        ids = _ids(bucket, catalog, pointer)
         stays = {release_id for release_id in ids if _may_be_switched_to(release_id, pointer, grace_s)}
         stays |= {pointer.release, pointer.previous or ""} if pointer else set()
         doomed = [release_id for release_id in ids[max(keep, 0) :] if release_id not in stays]
@@ -177,11 +177,13 @@ def _delete(bucket: Bucket, keys: Iterable[str]) -> None:
         bucket.delete(key)
 
 
-def _ids(bucket: Bucket, catalog: str) -> list[str]:
-    """Release ids, newest first: they begin with their time."""
+def _ids(bucket: Bucket, catalog: str, pointer: Pointer | None = None) -> list[str]:
+    """Release ids, newest first: they begin with their time. Of two of one second the current one is the newer."""
     keys = bucket.keys(manifests.manifests_prefix(catalog))
     names = (key.rpartition("/")[2].removesuffix(".json") for key in keys)
-    return sorted(filter(manifests.is_id, names), reverse=True)
+    current = pointer.release if pointer else ""
+    found = filter(manifests.is_id, names)
+    return sorted(found, key=lambda each: (each.partition("-")[0], each == current, each), reverse=True)
 
 
 def _pointer(bucket: Bucket, catalog: str) -> tuple[Pointer | None, str | None]:

@@ -75,8 +75,9 @@ def test_a_block_that_fails_ends_the_second_process() -> None:
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from build_jobs.forked import forked
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which who was started in the background does not have
 with forked(lambda: time.sleep(60)):
     print("begun", flush=True)
     time.sleep(float(sys.argv[1]))

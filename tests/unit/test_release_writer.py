@@ -197,6 +197,15 @@ def test_pruning_never_takes_the_current_or_the_previous_release(bucket: Watched
     assert writer.rollback(bucket, CATALOG).release == third
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_releases_of_one_second_the_current_one_is_listed_first(
+    bucket: Watched, tmp_path: Path, turned: bool
+) -> None:
+    one, other = sorted((published(bucket, tmp_path, seed) for seed in ("a", "b")), reverse=turned)
+    writer.switch(bucket, CATALOG, other)
+    assert [each.id for each in writer.releases(bucket, CATALOG)] == [other, one]
+
+
 def test_pruning_leaves_a_file_that_two_releases_share(bucket: Watched, tmp_path: Path) -> None:
     published(bucket, tmp_path, "a", created_at="2026-01-01T00:00:00Z")
     files = {**some_files(tmp_path, "b"), "records": tmp_path / "records-a"}
