@@ -56,6 +56,8 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
     """Opens tables to be searched, in the order that has them soonest."""
 
     def opener(progress: Progress) -> Tables:
+        with timed("import"):
+            engine.models.begin()  # first: what waits longest of a small release is the model
         with ThreadPoolExecutor(1, thread_name_prefix="imports") as beside:
             imported = beside.submit(carried(_import_search), engine)
             tables = open_tables(settings, engine.models, progress)
@@ -71,8 +73,8 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
 
 def _import_search(engine: Engine) -> None:
     """What a search needs, while the release is fetched and checked: digests, and a model's weights, which another
-    thread reads, take no interpreter's lock."""
+    thread reads, take no interpreter's lock.
+    """
     with timed("import"):
-        engine.models.begin()
         engine.models.warm(engine.loop.portal)
         import shared.tables.search  # noqa: F401
