@@ -137,16 +137,15 @@ class Cache:
 def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) -> None:
     """Compare a file's size and digest with the manifest. Raises ReleaseCorrupt naming it, expected and found.
 
-    In long steps: each takes the interpreter's lock anew, and beside a thread that imports it may wait 5 ms for it.
+    In long pieces: each takes the interpreter's lock anew, and beside a thread that imports it may wait 5 ms for it.
     Read, not mapped: a file that shrinks meanwhile, or a disk that fails, would end the process.
     """
     with path.open("rb", buffering=0) as opened:
         check_size(file, where, os.fstat(opened.fileno()).st_size)
-        digest, step = hashlib.sha256(), memoryview(bytearray(min(RANGE_BYTES, file.bytes)))
-        while step and (read := opened.readinto(step)):
-            digest.update(step[:read])
-            advance(read)
-    _check_digest(file, where, digest.hexdigest())
+        digest = _Digest(opened.fileno(), RANGE_BYTES)
+        for _, end in _cuts(file.bytes):
+            advance(digest.extend(end))
+    digest.check(file, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,22 +221,25 @@ def _windowed(
 class _Digest:
     """The sha256 of an open file, taken piece by piece from its start."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, piece_bytes: int = _HASH_BYTES) -> None:
         self._descriptor = descriptor
+        self._piece_bytes = piece_bytes
         self._hash = hashlib.sha256()
         self._end = 0
 
     def extend(self, end: int) -> int:
         """Go on up to `end`; returns the bytes added."""
         start = self._end
-        while self._end < end and (piece := os.pread(self._descriptor, min(_HASH_BYTES, end - self._end), self._end)):
+        most = self._piece_bytes
+        while self._end < end and (piece := os.pread(self._descriptor, min(most, end - self._end), self._end)):
             self._hash.update(piece)
             self._end += len(piece)
         return self._end - start
 
     def check(self, file: ReleaseFile, where: str) -> None:
         """Compare with the manifest."""
-        _check_digest(file, where, self._hash.hexdigest())
+        if self._hash.hexdigest() != file.sha256:
+            raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {self._hash.hexdigest()}")
 
 
 def check_size(file: ReleaseFile, where: str, found: int | None) -> None:
@@ -245,11 +247,6 @@ def check_size(file: ReleaseFile, where: str, found: int | None) -> None:
     if found != file.bytes:
         there = "no such object" if found is None else found
         raise ReleaseCorrupt(f"{where}: expected {file.bytes} bytes, found {there}")
-
-
-def _check_digest(file: ReleaseFile, where: str, found: str) -> None:
-    if found != file.sha256:
-        raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {found}")
 
 
 def _held(path: Path, size: int) -> int | None:

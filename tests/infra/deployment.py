@@ -99,6 +99,16 @@ def read(folder: Path = INFRA) -> Deployment:
     return Deployment(roots[""].files, roots[""].text, *tables, roots)
 
 
+def with_mistake(folder: Path, file: str, right: str, wrong: str) -> Deployment:
+    """The deployment with the first `right` of a file below infra/ made `wrong`, in a copy in this folder."""
+    shutil.copytree(INFRA, folder / "infra")
+    mistaken = folder / "infra" / file
+    text = mistaken.read_text(encoding="utf-8")
+    assert right in text
+    mistaken.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    return read(folder / "infra")
+
+
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 

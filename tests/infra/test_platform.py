@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from deployment import INFRA, Deployment, read
+from deployment import Deployment, with_mistake
 from platform_rules import (
     PLATFORM_RULES,
     every_catalog_is_pruned,
@@ -25,11 +24,6 @@ from platform_rules import (
     what_one_root_puts_out_the_other_takes,
 )
 from rules import Rule
-
-
-@pytest.fixture(scope="module")
-def deployment() -> Deployment:
-    return read()
 
 
 @pytest.mark.parametrize("rule", PLATFORM_RULES, ids=lambda rule: rule.__name__)
@@ -143,12 +137,8 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
     ids=[f"{each[0].__name__}-{each[4][:30]}" for each in MISTAKES],
 )
 def test_a_mistake_is_found(tmp_path: Path, rule: Rule, file: str, right: str, wrong: str, said: str) -> None:
-    shutil.copytree(INFRA, tmp_path / "infra")
-    mistaken = tmp_path / "infra" / "terraform" / file
-    text = mistaken.read_text(encoding="utf-8")
-    assert right in text
-    mistaken.write_text(text.replace(right, wrong, 1), encoding="utf-8")
-    assert any(said in complaint for complaint in rule(read(tmp_path / "infra"))), said
+    mistaken = with_mistake(tmp_path, f"terraform/{file}", right, wrong)
+    assert any(said in complaint for complaint in rule(mistaken)), said
 
 
 def test_every_rule_is_shown_to_fail() -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from deployment import INFRA, Deployment, read
+from deployment import INFRA, Deployment, read, with_mistake
 from rules import (
     RULES,
     Rule,
@@ -26,11 +26,6 @@ from rules import (
     everything_waits_for_the_interfaces_of_the_platform,
     only_a_job_has_the_key_that_writes_items,
 )
-
-
-@pytest.fixture(scope="module")
-def deployment() -> Deployment:
-    return read()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -133,12 +128,8 @@ MISTAKES: list[tuple[Rule, str, str, str, str]] = [
     ids=[f"{each[0].__name__}-{each[4][:30]}" for each in MISTAKES],
 )
 def test_a_mistake_is_found(tmp_path: Path, rule: Rule, file: str, right: str, wrong: str, said: str) -> None:
-    shutil.copytree(INFRA, tmp_path / "infra")
-    mistaken = tmp_path / "infra" / file
-    text = mistaken.read_text(encoding="utf-8")
-    assert right in text
-    mistaken.write_text(text.replace(right, wrong, 1), encoding="utf-8")
-    assert any(said in complaint for complaint in rule(read(tmp_path / "infra"))), said
+    mistaken = with_mistake(tmp_path, file, right, wrong)
+    assert any(said in complaint for complaint in rule(mistaken)), said
 
 
 @pytest.mark.parametrize("mistaken", [FUNCTIONS, COSMOS])
