@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import to_builtins
 
 from build_jobs.collect import CollectReport
 from build_jobs.gate import Gate
@@ -50,7 +52,7 @@ class BuildReport:
             "status": self.status,
             "catalog": self.catalog,
             "release": self.release,
-            "embedder": asdict(self.embedder),
+            "embedder": to_builtins(self.embedder),
             "inputsDigest": self.inputs_digest,
             "rows": self.rows,
             "task": {"index": self.shard.index, "of": self.shard.of, "waitingFor": self.waiting_for},
@@ -58,10 +60,10 @@ class BuildReport:
             "costUsd": self.cost_usd,
             "seconds": round(self.seconds, 2),
             "stageSeconds": {name: round(seconds, 2) for name, seconds in self.stage_seconds.items()},
-            "nullBank": asdict(self.null_bank) if self.null_bank else None,
+            "nullBank": to_builtins(self.null_bank) if self.null_bank else None,
             "plan": self.plan.as_json() if self.plan else None,
-            "gate": [asdict(check) for check in self.gate.checks] if self.gate else [],
-            "scores": {name: asdict(scores) for name, scores in self.asked.scores.items()},
+            "gate": [to_builtins(check) for check in self.gate.checks] if self.gate else [],
+            "scores": {name: to_builtins(scores) for name, scores in self.asked.scores.items()},
             "notes": self.notes,
             **self.collected.as_json(),
         }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from anyio import to_thread
@@ -32,7 +31,7 @@ from build_jobs.report.figures import (
 from shared.contracts.leaf import code_of
 from shared.models.choice import Models
 from shared.models.ledger import Ledger
-from shared.settings import Settings
+from shared.settings import ROWS, Settings
 from shared.tables.request import parse_search
 from shared.tables.search import search
 from shared.tables.tables import Tables, open_tables
@@ -115,9 +114,9 @@ def subject_over(url: str, health: Mapping[str, Any]) -> Subject:
 
 def _search_settings(settings: Settings) -> dict[str, bool | int | float | str]:
     return {
-        row.metadata["name"]: getattr(settings, row.name)
-        for row in fields(settings)
-        if row.metadata["name"].startswith(_SEARCH_SETTINGS) and row.metadata["name"] not in _OTHERWISE_TOLD
+        row.name: getattr(settings, field)
+        for field, row in ROWS.items()
+        if row.name.startswith(_SEARCH_SETTINGS) and row.name not in _OTHERWISE_TOLD
     }
 
 

@@ -25,7 +25,7 @@ import random
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -33,6 +33,7 @@ from typing import IO, Any
 import anyio
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from build_jobs.item_questions import ItemQuestion, described, predicates
 from build_jobs.judged import read_texts, sample

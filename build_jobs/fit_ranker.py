@@ -22,7 +22,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ import anyio
 import numpy as np
 import numpy.typing as npt
 from anyio import to_thread
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from build_jobs.judged import read_judged, read_texts, sample
 from build_jobs.observe import Observed, judged_rows, observe
@@ -105,7 +107,7 @@ def fit(samples: Sequence[Sample], off_topic: Sequence[Sample], bank: NullBank) 
         "report": {
             "questions": _counts(samples),
             "offTopic": len(off_topic),
-            "nullBank": asdict(bank),
+            "nullBank": to_builtins(bank),
             "crossValidated": _report(samples, values),
         },
     }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
 from typing import Any
+
+from msgspec import structs, to_builtins
 
 from build_jobs.collect import Collected
 from build_jobs.gate import Counts
@@ -44,7 +45,7 @@ def inputs_digest(
     Of a document that is what its bytes are; what is read from them is told by INDEX_VERSION.
     """
     digest = hashlib.sha256()
-    first: list[Any] = [FORMAT_VERSION, INDEX_VERSION, asdict(embedder), list(extends)]
+    first: list[Any] = [FORMAT_VERSION, INDEX_VERSION, to_builtins(embedder), list(extends)]
     first += [[suite.name, suite.digest] for suite in suites]
     encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=dict).encode
     for part in (first, *_documents(collected)):
@@ -55,8 +56,8 @@ def inputs_digest(
 
 def _documents(collected: Collected) -> Iterator[object]:
     for source in collected.sources:
-        yield asdict(source)
+        yield structs.asdict(source)
     for leaf in collected.leaves:
         file = collected.files[leaf.path]
         # What is too large to be kept has no digest: then it is what was read of it.
-        yield [leaf.urn, leaf.path, file.digest or asdict(replace(leaf, front_matter=dict(leaf.front_matter)))]
+        yield [leaf.urn, leaf.path, file.digest or structs.asdict(leaf)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from anyio import to_thread
+from msgspec import structs
 
 from build_jobs.predicates import Asked as Predicate
 from build_jobs.predicates import read_suite
@@ -79,9 +80,9 @@ def served(folder: Path, manifest: Manifest, files: Mapping[str, Path], settings
     """Settings under which this release alone is the kind's site: it is put into a bucket below `folder`."""
     url = folder.resolve().as_uri()
     bucket = open_bucket(url)
-    alone = replace(manifest, catalog=kind.name)
+    alone = structs.replace(manifest, catalog=kind.name)
     writer.switch(bucket, kind.name, writer.write(bucket, alone, files))
-    return replace(settings, bucket_url=url, store="memory")
+    return structs.replace(settings, bucket_url=url, store="memory")
 
 
 async def ask_items(

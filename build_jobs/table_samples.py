@@ -7,7 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from shared.models.choice import Models
 from shared.models.ledger import Ledger
 from shared.models.provider import Embedder
 from shared.release.reader import Release
-from shared.settings import Settings
+from shared.settings import ROWS, Settings
 from shared.tables.catalogs import Mount, open_catalogs
 from shared.tables.legs import open_legs
 from shared.tables.request import parse_search
@@ -96,9 +95,9 @@ def judge_of(tables: Tables) -> str:
 def asked_as(digest: str, judge: str, prefix: str, settings: Settings) -> str:
     """What scores can be compared under: the questions, the judge, the program and the settings that a search reads."""
     read = {
-        row.metadata["name"]: getattr(settings, row.name)
-        for row in fields(settings)
-        if row.metadata["name"].startswith(prefix) and row.metadata["name"] != "ARD_CATALOGS"
+        row.name: getattr(settings, field)
+        for field, row in ROWS.items()
+        if row.name.startswith(prefix) and row.name != "ARD_CATALOGS"
     }
     said = json.dumps([digest, judge, VERSION, read], sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()

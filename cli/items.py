@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from cli.building import add_build_flags, add_questions, gate_text, interruptible, plan_text
 from cli.options import add_bucket, add_json, answer, bucket_url, listed, settings_of
@@ -121,7 +122,7 @@ def _build_items(args: argparse.Namespace) -> int:
     from shared.sites.kinds import KINDS
 
     settings, line = settings_of(args), StatusLine()
-    settings = dataclasses.replace(settings, llm_max_retries=max(RETRIES, settings.llm_max_retries))
+    settings = structs.replace(settings, llm_max_retries=max(RETRIES, settings.llm_max_retries))
     collection = _collection(args, args.items or [])
     files = args.items or [_needed(collection.items if collection else None, "--items FILE…")]
     with interruptible(line), start_blocking_portal() as portal, closing(Models(settings)) as models:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
 
 from cli import history
 from cli.building import add_build_flags, add_questions, gate_text, interruptible, plan_text, whole
@@ -193,7 +194,7 @@ def _publish(args: argparse.Namespace) -> int:
     if release is None:
         raise ReleaseMissing(f"catalog {args.catalog!r} has no complete release to publish")
     refuse_unloaded(args, bucket, release)
-    return _pointed(args, asdict(writer.switch(bucket, args.catalog, release)))
+    return _pointed(args, to_builtins(writer.switch(bucket, args.catalog, release)))
 
 
 def _rollback(args: argparse.Namespace) -> int:
@@ -202,7 +203,7 @@ def _rollback(args: argparse.Namespace) -> int:
     bucket = _bucket(args)
     if previous := reader.current(bucket, args.catalog).previous:
         refuse_unloaded(args, bucket, previous)
-    return _pointed(args, asdict(writer.rollback(bucket, args.catalog)))
+    return _pointed(args, to_builtins(writer.rollback(bucket, args.catalog)))
 
 
 def _pointed(args: argparse.Namespace, pointer: Mapping[str, Any]) -> int:

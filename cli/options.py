@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from shared.errors import AskbucketError, ReleaseMissing, SettingsError
 from shared.settings import Settings, without_userinfo
@@ -17,7 +18,7 @@ _MOST_SHOWN = 10
 def settings_of(args: argparse.Namespace) -> Settings:
     """The environment's settings, with `--bucket` in the place of BUCKET_URL where it is given."""
     settings = Settings.from_env()
-    return dataclasses.replace(settings, bucket_url=args.bucket) if args.bucket else settings
+    return structs.replace(settings, bucket_url=args.bucket) if args.bucket else settings
 
 
 def add_bucket(parser: argparse.ArgumentParser) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import html
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from cli.options import add_json, answer
 from shared.errors import SettingsError
@@ -74,7 +75,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
     settings = Settings.from_env()
     tables_url = args.api or settings.tables_url
     site_urls = _joined(args.site) if args.site else settings.site_urls
-    return dataclasses.replace(settings, tables_url=tables_url, site_urls=site_urls)
+    return structs.replace(settings, tables_url=tables_url, site_urls=site_urls)
 
 
 def site_files(found: Addresses, *, noindex: bool = False) -> dict[str, bytes]:

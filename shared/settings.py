@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from shared.errors import SettingsError
 
@@ -141,6 +142,24 @@ def _parser(default: Any, least: float, most: float | None, unit: str) -> Callab
     return _number(float, least, most or inf, unit) if isinstance(default, float) else _text
 
 
+class Row(Struct, frozen=True):
+    """One setting: the variable that sets it, and what is said of it. `parse` raises ValueError saying the rule.
+
+    `blank`: a text that is set to nothing is nothing, and not its default.
+    """
+
+    name: str
+    default: Any
+    help: str
+    phase: Phase
+    parse: Callable[[str], Any]
+    secret: bool
+    blank: bool
+
+
+_rows: list[Row] = []  # in the order of the fields of Settings, which cannot carry them
+
+
 def _setting(
     name: str, default: Any, help: str, *, phase: Phase = "serve", parse: Callable[[str], Any] | None = None,
     secret: bool = False, least: float = 0, most: float | None = None, unit: str = "", blank: bool = False,
@@ -149,14 +168,11 @@ def _setting(
 
     A text that is set to nothing is its default, or with `blank` nothing.
     """
-    parse = parse or _parser(default, least, most, unit)
-    return field(default=default, repr=not secret, metadata={
-        "name": name, "help": help, "phase": phase, "parse": parse, "secret": secret, "blank": blank
-    })  # fmt: skip
+    _rows.append(Row(name, default, help, phase, parse or _parser(default, least, most, unit), secret, blank))
+    return default
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Everything that can be set. Times are in seconds, sizes in bytes, unless the name says otherwise."""
 
     bucket_url: str = _setting("BUCKET_URL", "", "Where releases lie: `gs://…`, `s3://…` or `file:///…`.", phase="both")
@@ -564,16 +580,23 @@ class Settings:
         """Read the environment once. Raises SettingsError naming the variable, its value and the rule."""
         source = os.environ if environ is None else environ
         given = {}
-        for row in fields(cls):
-            name = row.metadata["name"]
-            means_nothing = row.metadata["blank"] or not isinstance(row.default, str)
-            if source.get(name) or (name in source and means_nothing):
+        for field, row in ROWS.items():
+            means_nothing = row.blank or not isinstance(row.default, str)
+            if source.get(row.name) or (row.name in source and means_nothing):
                 try:
-                    given[row.name] = row.metadata["parse"](source[name])
+                    given[field] = row.parse(source[row.name])
                 except ValueError as error:
-                    shown = "(secret)" if row.metadata["secret"] else _shown(source[name])
-                    raise SettingsError(f"{name}={shown}: {error}") from error
+                    shown = "(secret)" if row.secret else _shown(source[row.name])
+                    raise SettingsError(f"{row.name}={shown}: {error}") from error
         return cls(**given)
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{field}={getattr(self, field)!r}" for field, row in ROWS.items() if not row.secret)
+        return f"Settings({said})"
+
+
+ROWS: Mapping[str, Row] = dict(zip(Settings.__struct_fields__, _rows, strict=True))
+"""The table: each field of Settings and its row."""
 
 
 def _shown(raw: str) -> str:
@@ -582,7 +605,7 @@ def _shown(raw: str) -> str:
 
 def secrets_of(settings: Settings) -> list[str]:
     """The values of secret settings that are set: what must never be shown."""
-    return [value for row in fields(settings) if row.metadata["secret"] and (value := getattr(settings, row.name))]
+    return [value for field, row in ROWS.items() if row.secret and (value := getattr(settings, field))]
 
 
 def without_userinfo(url: str) -> str:

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from anyio import to_thread
+from msgspec import to_builtins
 
 from build_jobs.embed import Checkpoints, Float16, Known, check_texts
 from build_jobs.gate import Counts, Gate, Limits
@@ -98,7 +99,7 @@ class ItemsReport:
             "collection": self.collection,
             "label": self.label,
             "release": self.release,
-            "embedder": asdict(self.embedder),
+            "embedder": to_builtins(self.embedder),
             "inputsDigest": self.inputs_digest,
             "rows": self.rows,
             "sites": dict(self.sites),
@@ -107,10 +108,10 @@ class ItemsReport:
             "costUsd": self.cost_usd,
             "seconds": round(self.seconds, 2),
             "stageSeconds": {name: round(seconds, 2) for name, seconds in self.stage_seconds.items()},
-            "nullBank": asdict(self.null_bank) if self.null_bank else None,
+            "nullBank": to_builtins(self.null_bank) if self.null_bank else None,
             "plan": self.plan.as_json() if self.plan else None,
-            "gate": [asdict(check) for check in self.gate.checks] if self.gate else [],
-            "scores": {name: asdict(scores) for name, scores in self.asked.scores.items()},
+            "gate": [to_builtins(check) for check in self.gate.checks] if self.gate else [],
+            "scores": {name: to_builtins(scores) for name, scores in self.asked.scores.items()},
             "cosmos": self.cosmos.as_json() if self.cosmos else None,
             "notes": self.notes,
             **self.loaded.as_json(),
@@ -437,7 +438,7 @@ def _called(collection: Collection | None, loaded: Loaded, kind: Kind) -> tuple[
 def inputs_digest(items: Sequence[Item], embedder: EmbedderSpec, names: Sequence[str]) -> str:
     """The digest of everything a release is made of: the items, what they are called, and what writes them."""
     digest = hashlib.sha256()
-    for part in ([FORMAT_VERSION, ITEMS_INDEX_VERSION, asdict(embedder), list(names)], *map(asdict, items)):
+    for part in ([FORMAT_VERSION, ITEMS_INDEX_VERSION, to_builtins(embedder), list(names)], *map(to_builtins, items)):
         digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False).encode())
         digest.update(b"\n")
     return digest.hexdigest()

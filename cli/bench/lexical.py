@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from build_jobs.index import keyword_documents
 from cli.bench.contest import (
@@ -239,7 +240,7 @@ def made_up(count: int, questions: int) -> Corpus:
 
 
 def _entrants(corpus: Corpus, peers: Sequence[Engine], folder: Path, contest: Contest) -> list[Entrant]:
-    served = Keywords(**asdict(corpus.weights))
+    served = Keywords(**structs.asdict(corpus.weights))
     one_field = Keywords((1.0,), served.k1, served.b)
     common: dict[str, Any] = {
         "k1": served.k1, "b": served.b, "threads": 1, "top": TOP, "rows": len(corpus.documents),

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from cli.bench.beside import FAKE_KEY, ROOT, copied_to_gcs, fake_gateway
 from cli.bench.started import Start, Target, hand_down, start, start_floor
 from shared.bucket.base import Bucket, open_bucket
@@ -182,7 +184,7 @@ def _modelled(settings: Settings, bucket: Bucket, catalogs: Sequence[str]) -> Ab
 @contextmanager
 def _faked(settings: Settings, dimension: int | None) -> Iterator[Settings]:
     with fake_gateway(dimension) as url:
-        yield replace(settings, llm_provider="openrouter", openrouter_api_key=FAKE_KEY, openrouter_base_url=url)
+        yield structs.replace(settings, llm_provider="openrouter", openrouter_api_key=FAKE_KEY, openrouter_base_url=url)
 
 
 def _measured(plan: Plan, targets: Sequence[Target], places: Mapping[str, Settings], folder: Path) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf

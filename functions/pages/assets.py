@@ -6,8 +6,9 @@ import gzip
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 STATIC = Path(__file__).parent / "static"
 
@@ -29,8 +30,7 @@ _LEAST_GZIPPED = 512  # a smaller file fits one packet either way
 Stamp = Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(Struct, frozen=True):
     """A file's bytes, the same as gzip where that is smaller, and their digest."""
 
     content: bytes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from shared.errors import SettingsError
 from shared.settings import Settings, without_userinfo
@@ -18,8 +19,7 @@ CONFIG = "config.js"
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(Struct, frozen=True):
     """The tables' base URL, empty where it is the pages' own origin, and each site's, without slashes at their ends.
 
     A site's address that begins with a slash lies at the pages' own origin.

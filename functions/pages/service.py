@@ -6,8 +6,9 @@ No model, no release, no event loop: what is served is read once, after the fork
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from urllib.parse import urlencode
+
+from msgspec.structs import replace
 
 from functions.pages.accept import prefers_html, takes_gzip
 from functions.pages.assets import Asset, Assets, asset_names, open_assets

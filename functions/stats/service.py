@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shared.contracts.text import whole_number
 from shared.edge.app import App
@@ -16,8 +17,7 @@ from shared.settings import Settings
 from shared.tables.status import Ledgers
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """What this function tells of: searches that were counted, and the ledgers of the current releases."""
 
     sums: Sums

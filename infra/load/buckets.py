@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from cli.bench.twin import make_pair
 from infra.load.processes import ROOT, with_settings

@@ -11,8 +11,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed, SettingsError
 from shared.settings import without_userinfo
@@ -34,8 +35,7 @@ class TransientError(Exception):
     """A failure that trying again may mend. Its text is the reason in a few words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long storage may keep us waiting, in seconds. A slow answer is waited for, silence is not.
 
     An operation fails after `attempts` that brought nothing, or with the first attempt that fails `total_s` after the
@@ -52,8 +52,7 @@ class Patience:
     upload_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """The bucket and folder that a URL names. `folder` is empty or ends with a slash."""
 
     bucket: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 Mode = Literal["list", "summarize", "generate"]
 Retrieval = Literal["vector", "bm25", "compare"]
@@ -12,8 +13,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 RETRIEVALS: tuple[Retrieval, ...] = get_args(Retrieval)
 
 
-@dataclass(frozen=True, slots=True)
-class AskRequest:
+class AskRequest(Struct, frozen=True):
     """What is asked, of which part of the site, and how the answer is wanted.
 
     `query` may be empty: the stream then says so. `site` is empty for every item, else a kind or a collection.

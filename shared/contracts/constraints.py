@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Op = Literal["<=", "<", ">=", ">", "=", "has", "lacks"]
 """Numbers and years are compared; a word column `has` or `lacks` a word. A range is two constraints; a number column
@@ -16,8 +17,7 @@ Met = Literal[True, False] | None
 """Whether an item meets a constraint; None: its record does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Struct, frozen=True):
     """One condition. `id` tells it from the others of its question; `text` are the words it was read from.
 
     `field` is a typed column of the kind, `value` is in that column's unit, which `unit` names ("USD", "sqft", "min";
@@ -42,8 +42,7 @@ class Constraint:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """Items sorted by a column, because the question says so ("cheapest"); what has no value comes last."""
 
     field: str
@@ -55,8 +54,7 @@ class Order:
         return {"field": self.field, "descending": self.descending, "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What was read from a question. `subject` is the rest of it: what the thing is, with nothing read left in it.
 
     `subject` is empty where the question says nothing else ("4 bedrooms under $300k"): then every item that meets

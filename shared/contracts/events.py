@@ -10,8 +10,9 @@ The last three always come, whatever happened before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
+
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice
 
@@ -20,8 +21,7 @@ from shared.contracts.notices import Notice
 WireItem: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     """The search has begun; nothing is known yet."""
 
     message_type: ClassVar[str] = "begin-nlweb-response"
@@ -31,8 +31,7 @@ class Begin:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """What is searched instead of what was typed."""
 
     text: str
@@ -43,8 +42,7 @@ class Rewritten:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(Struct, frozen=True):
     """How hard the question is taken to be, and what a model read that it demands."""
 
     tier: str
@@ -56,8 +54,7 @@ class Triage:
         return {"tier": self.tier, "constraints": [dict(need) for need in self.needs]}
 
 
-@dataclass(frozen=True, slots=True)
-class Restrictions:
+class Restrictions(Struct, frozen=True):
     """What results are held to: diets in words, conditions over fields, an order; and the model that ranks."""
 
     diets: Sequence[str]
@@ -72,8 +69,7 @@ class Restrictions:
         return {**held, "constraints": [dict(each) for each in self.constraints], "order": self.order}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """An item that the ranker has just kept; a later `Result` may leave it out or move it."""
 
     item: WireItem
@@ -84,8 +80,7 @@ class Candidate:
         return [self.item]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One item of the final list, in its order. Each was a `Candidate` before."""
 
     item: WireItem
@@ -96,8 +91,7 @@ class Result:
         return [self.item]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A summary or an answer in prose, and the items it speaks of: all results, in full."""
 
     answer: str
@@ -109,8 +103,7 @@ class Answer:
         return {"answer": self.answer, "items": list(self.items)}
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """A sentence for people about how the answer came to be; `notice` is the same for programs."""
 
     text: str
@@ -122,8 +115,7 @@ class Said:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Why there is no answer, or only a part of one. At most one a stream."""
 
     text: str
@@ -135,8 +127,7 @@ class Failed:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(Struct, frozen=True):
     """What was spent, by model, and every notice; beside that each call, for who counts and not for the wire."""
 
     usage: Mapping[str, Any] = field(default_factory=dict)
@@ -148,8 +139,7 @@ class Used:
         return dict(self.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(Struct, frozen=True):
     """Nothing more will come that matters; an EventSource closes here."""
 
     message_type: ClassVar[str] = "complete"
@@ -159,8 +149,7 @@ class Complete:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The last event."""
 
     message_type: ClassVar[str] = "end-nlweb-response"

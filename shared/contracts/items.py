@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Json = dict[str, Any]
 """A schema.org record, as read: nothing in it is trusted to have the shape its vocabulary asks for."""
@@ -12,8 +13,7 @@ Value = str | int | float | bool | tuple[str, ...] | None
 """A typed column of an item. None: the record does not say. A tuple holds distinct words, in the record's order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing that can be found.
 
     `site` is the name of the collection it belongs to (`nytimes`), never its kind (`recipes`). `url` may be empty

@@ -7,8 +7,9 @@ is what a caller calls a source: one directory, except that the five BigQuery di
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 BIGQUERY_DIRECTORIES = ("census-acs-bq", "gcp-bigquery-public", "gcp-marketplace-free", "irs-990-bq", "sec-bq")
 LEAF_TYPE = "application/okf-table+markdown"
@@ -44,8 +45,7 @@ def family_of(directory: str) -> str:
     return "bigquery" if directory in BIGQUERY_DIRECTORIES else directory
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One source directory: its access document, inherited by every leaf of it.
 
     `publisher` is the domain in every URN of the source; `front_matter` is JSON-ready, as read.
@@ -61,8 +61,7 @@ class Source:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One table document.
 
     `path` is relative to the leaf root (`sources/census/dp03-0062e.md`); `code` is the identifier its

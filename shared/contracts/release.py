@@ -5,10 +5,11 @@ docs/data-format.md gives the bytes; these shapes are what is checked when a rel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from shared.contracts.strict import matching, ruled
+from msgspec import Struct, field
+
+from shared.contracts.strict import Rule, matching
 
 FORMAT_VERSION = 1
 # The files of a keyword index, by the roles they play in a release; shared/index/lexical.py writes and reads them.
@@ -21,46 +22,48 @@ LEXICAL_ROLES = (
     "lexical.lengths",
 )
 
+Name = Annotated[str, Rule("a name", bool)]
+ReleaseId = Annotated[str, Rule("a release id", bool)]
+Sha256 = Annotated[str, Rule("64 hexadecimal digits", matching(r"[0-9a-f]{64}"))]
+Deviation = Annotated[float, Rule("0 or more", lambda deviation: deviation >= 0)]
+Count = Annotated[int, Rule("0 or more", lambda count: count >= 0)]
+Positive = Annotated[int, Rule("an integer greater than 0", lambda count: count > 0)]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseFile:
+
+class ReleaseFile(Struct, frozen=True, kw_only=True):
     """One content-addressed file, `files/<sha256>`, and the role it plays."""
 
-    role: str = ruled("a name", bool)
-    sha256: str = ruled("64 hexadecimal digits", matching(r"[0-9a-f]{64}"))
-    bytes: int = ruled("0 or more", lambda size: size >= 0)
+    role: Name
+    sha256: Sha256
+    bytes: Count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedder:
+class Embedder(Struct, frozen=True, kw_only=True):
     """The model whose vectors the release holds. Queries are embedded by it and by no other."""
 
     provider: Literal["embedded", "openrouter"]
-    model: str = ruled("a name", bool)
-    dimension: int = ruled("an integer greater than 0", lambda length: length > 0)
+    model: Name
+    dimension: Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NullBank:
+class NullBank(Struct, frozen=True, kw_only=True):
     """Best cosine of everyday queries that this catalog does not answer: the zero of the embedded judge."""
 
-    queries: int = ruled("0 or more", lambda count: count >= 0)
+    queries: Count
     median: float
-    mad: float = ruled("0 or more", lambda deviation: deviation >= 0)
+    mad: Deviation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Family(Struct, frozen=True, kw_only=True):
     """A source family: one contiguous slice of the rows, and the rows of each source directory in it."""
 
     family: str
-    first_row: int = ruled("0 or more", lambda row: row >= 0)
-    rows: int = ruled("an integer greater than 0", lambda count: count > 0)
+    first_row: Count
+    rows: Positive
     sources: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Struct, frozen=True, kw_only=True):
     """A release: its id is `<UTC time>-<12 hex of this document's digest>`.
 
     `label` is what people call it. `collection` is what an items release calls its items' site; a tables release has
@@ -76,7 +79,7 @@ class Manifest:
     builder: str
     inputs_digest: str
     embedder: Embedder
-    rows: int = ruled("an integer greater than 0", lambda count: count > 0)
+    rows: Positive
     families: list[Family]
     extends: list[str] = field(default_factory=list)
     files: list[ReleaseFile]
@@ -84,10 +87,9 @@ class Manifest:
     gate: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pointer:
+class Pointer(Struct, frozen=True, kw_only=True):
     """`current.json`, the only object that ever changes."""
 
-    release: str = ruled("a release id", bool)
+    release: ReleaseId
     previous: str | None
     switched_at: str

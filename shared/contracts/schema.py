@@ -6,9 +6,11 @@ import inspect
 import re
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 Schema = dict[str, Any]
 
@@ -31,13 +33,13 @@ class Keywords:
 
 
 class Schemas:
-    """Schemas of types. A TypedDict or dataclass becomes a component of its own, and a reference to it."""
+    """Schemas of types. A TypedDict or struct becomes a component of its own, and a reference to it."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
 
     def of(self, kind: Any) -> Schema:
-        """The schema of a type; a dataclass's names become camelCase. Raises TypeError for a type that JSON lacks."""
+        """The schema of a type; a struct's names become camelCase. Raises TypeError for a type that JSON lacks."""
         origin, inner = get_origin(kind), get_args(kind)
         if origin is None:
             return dict(_PLAIN[kind]) if kind in _PLAIN else self._component(kind)
@@ -60,7 +62,7 @@ class Schemas:
         name = kind.__name__
         if name not in self.components:
             self.components[name] = {}  # a type may hold itself
-            self.components[name] = self._dataclass(kind) if is_dataclass(kind) else self._typed_dict(kind)
+            self.components[name] = self._struct(kind) if issubclass(kind, Struct) else self._typed_dict(kind)
         return {"$ref": f"#/components/schemas/{name}"}
 
     def _typed_dict(self, kind: Any) -> Schema:
@@ -70,13 +72,10 @@ class Schemas:
         required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
         return _object(kind, {name: self.of(hint) for name, hint in hints.items()}, required)
 
-    def _dataclass(self, kind: Any) -> Schema:
-        hints = get_type_hints(kind, include_extras=True)
-        properties = {_camel(each.name): self.of(hints[each.name]) for each in fields(kind)}
-        required = [
-            _camel(each.name) for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING
-        ]
-        return _object(kind, properties, required)
+    def _struct(self, kind: type[Struct]) -> Schema:
+        known = fields(kind)
+        properties = {_camel(each.name): self.of(each.type) for each in known}
+        return _object(kind, properties, [_camel(each.name) for each in known if each.required])
 
 
 def _object(kind: type, properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:

@@ -7,10 +7,11 @@ release was worth reads it there. Times and prices are in the manifest, which di
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from shared.contracts.strict import Mismatch, read, ruled
+from msgspec import Struct, field, to_builtins
+
+from shared.contracts.strict import Mismatch, Rule, read
 from shared.errors import ReleaseIncompatible
 
 STATUS_ROLE = "status"
@@ -19,11 +20,12 @@ STATUS_VERSION = 1
 MOST_QUESTIONS = 250
 
 Outcome = Literal["passed", "failed", "skipped"]
+Count = Annotated[int, Rule("0 or more", lambda count: count >= 0)]
+Version = Annotated[int, Rule(f"{STATUS_VERSION}", lambda version: version == STATUS_VERSION)]
 Answered = Literal["right", "partly", "missed", "no_match_right", "no_match_wrong"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One check of the gate and what it said."""
 
     name: str
@@ -31,8 +33,7 @@ class Check:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class Returned(Struct, frozen=True, kw_only=True):
     """One result of a sample question. `score` is 0-100."""
 
     identifier: str
@@ -41,8 +42,7 @@ class Returned:
     right: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampled:
+class Sampled(Struct, frozen=True, kw_only=True):
     """A sample question: the right answers, what came back, and the rank of the first right one, from 1.
 
     Nothing is expected of a question that has no answer. `partly` means that a right answer came, but not first.
@@ -57,14 +57,13 @@ class Sampled:
     rank: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
+class Scores(Struct, frozen=True, kw_only=True):
     """Of one suite: shares from 0 to 1, None where no question of it counts there.
 
     `asked` is the digest of the questions with their right answers: only equal ones can be compared.
     """
 
-    questions: int = ruled("0 or more", lambda count: count >= 0)
+    questions: Count
     recall_at_1: float | None
     recall_at_10: float | None
     mrr: float | None
@@ -72,11 +71,10 @@ class Scores:
     asked: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """The whole ledger. `sources` has of each source directory (of items: each site) how many rows have what."""
 
-    version: int = ruled(f"{STATUS_VERSION}", lambda version: version == STATUS_VERSION)
+    version: Version
     judge: str
     forced: bool
     checks: list[Check]
@@ -87,7 +85,7 @@ class Status:
 
 def encode(status: Status) -> bytes:
     """The bytes of the file: one JSON object, keys sorted, no blanks."""
-    return json.dumps(asdict(status), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(to_builtins(status), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def parse(data: bytes) -> Status:

@@ -1,19 +1,22 @@
-"""JSON into dataclasses, strictly: every field there, none unknown, each of its own type and by its own rule.
+"""JSON into structs, strictly: every field there, none unknown, each of its own type and by its own rule.
 
 pydantic does as much, but a release is opened by every function before its first answer, and importing pydantic
-takes 37 ms, which is a fifth of the whole start of an exact lookup.
+takes 37 ms, which is a fifth of the whole start of an exact lookup. msgspec, whose structs these are, converts as
+strictly, but does not say what it found instead.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-T = TypeVar("T")
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
+
+T = TypeVar("T", bound=Struct)
 
 
 class Mismatch(ValueError):
@@ -23,9 +26,11 @@ class Mismatch(ValueError):
         super().__init__(f"{place or 'document'}: expected {expected}, found {found}")
 
 
-def ruled(expected: str, holds: Callable[[Any], object], **known: Any) -> Any:
-    """A dataclass field with a rule beside its type; `expected` says it in words."""
-    return field(**known, metadata={"expected": expected, "holds": holds})
+class Rule(Struct, frozen=True):
+    """A rule beside a type: `Annotated[int, Rule("0 or more", lambda count: count >= 0)]`."""
+
+    expected: str
+    holds: Callable[[Any], object]
 
 
 def matching(pattern: str) -> Callable[[str], object]:
@@ -34,13 +39,16 @@ def matching(pattern: str) -> Callable[[str], object]:
 
 
 def read(kind: type[T], value: object, place: str = "") -> T:
-    """The dataclass that a JSON value spells. Raises Mismatch naming the first field that is wrong."""
+    """The struct that a JSON value spells. Raises Mismatch naming the first field that is wrong."""
     result: T = _read(kind, value, place)
     return result
 
 
 def _read(kind: Any, value: object, place: str) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        found, rule = _read(inner[0], value, place), inner[1]
+        return _expect(bool(rule.holds(found)), place, rule.expected, found)
     if origin is UnionType:
         return None if value is None else _read(next(each for each in inner if each is not NoneType), value, place)
     if origin is Literal:
@@ -51,7 +59,7 @@ def _read(kind: Any, value: object, place: str) -> Any:
     if origin is dict:
         _expect(isinstance(value, dict), place, "an object", value)
         return {name: _read(inner[1], each, f"{place}.{name}") for name, each in value.items()}  # type: ignore[attr-defined]
-    return _object(kind, value, place) if is_dataclass(kind) else _scalar(kind, value, place)
+    return _object(kind, value, place) if issubclass(kind, Struct) else _scalar(kind, value, place)
 
 
 def _scalar(kind: type, value: object, place: str) -> object:
@@ -64,32 +72,27 @@ def _scalar(kind: type, value: object, place: str) -> object:
 def _object(kind: Any, value: object, place: str) -> object:
     _expect(isinstance(value, dict), place, "an object", value)
     given: Mapping[str, object] = value  # type: ignore[assignment]
-    known = {each.name: each for each in fields(kind)}
+    known = _fields(kind)
     for name in given:
         _expect(name in known, _at(place, name), "no such field", name)
     return kind(
-        **{name: _member(kind, known[name], given, place) for name in known if _is_given(known[name], given, place)}
+        **{
+            name: _read(member.type, given[name], _at(place, name))
+            for name, member in known.items()
+            if _is_given(member, given, place)
+        }
     )
 
 
-def _is_given(member: Field[Any], given: Mapping[str, object], place: str) -> bool:
-    optional = member.default is not MISSING or member.default_factory is not MISSING
-    if member.name not in given and not optional:
+def _is_given(member: FieldInfo, given: Mapping[str, object], place: str) -> bool:
+    if member.required and member.name not in given:
         raise Mismatch(_at(place, member.name), "a value", "none: the field is required")
     return member.name in given
 
 
-def _member(kind: Any, member: Field[Any], given: Mapping[str, object], place: str) -> object:
-    at = _at(place, member.name)
-    value = _read(_hints(kind)[member.name], given[member.name], at)
-    if "holds" in member.metadata:
-        _expect(bool(member.metadata["holds"](value)), at, member.metadata["expected"], value)
-    return value
-
-
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _fields(kind: Any) -> dict[str, FieldInfo]:
+    return {each.name: each for each in fields(kind)}
 
 
 def _at(place: str, name: str) -> str:

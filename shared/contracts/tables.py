@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 MAX_TEXTS = 4
 MAX_SOURCES = 50
@@ -23,8 +24,7 @@ Order = Literal["source", "score"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True, kw_only=True):
     """The question: `text` for the judge, `texts` for the embedder, and what may be searched.
 
     `filter` holds the keys of FILTER_KEYS with their values, `okf:sourceDirectory` by its IRI however it was spelled;
@@ -41,8 +41,7 @@ class SearchQuery:
         return self.texts or (self.text,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True, kw_only=True):
     """POST /search. `page_size` is as asked; empty tuples mean no restriction."""
 
     query: SearchQuery

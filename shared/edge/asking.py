@@ -7,8 +7,9 @@ words the answer for them.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from shared.edge.body import parse_object
 from shared.edge.call import Call

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
+
+from msgspec import Struct, field
 
 from shared.contracts.text import whole_number
 from shared.errors import RequestError
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """The parameters of a query string: blank ones kept, percent-encoding undone once, case untouched."""
 
     pairs: Sequence[tuple[str, str]]
@@ -58,8 +58,7 @@ class Query:
         return sizes[0] if sizes else default
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One request: `body` is the JSON object of a POST and empty otherwise; `base_url` ends in a slash.
 
     `headers` has lower-case names; `client` is the address by TRUST_PROXY; `path` holds the path's parameter,

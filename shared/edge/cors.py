@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 REQUEST_ID = "X-Request-Id"
 TRACEPARENT = "traceparent"
 
 
-@dataclass(frozen=True, slots=True)
-class Cors:
+class Cors(Struct, frozen=True):
     """A function's policy. Without `origins` any page may ask, with them only those; never with credentials.
 
     Origins are spelled as browsers send them: `https://example.org`, without a slash at the end.

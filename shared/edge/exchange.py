@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from shared.edge.trace import Trace
 from shared.errors import AskbucketError
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A request to one of the function's own routes (not /health), after its reply was made.
 
     `route` is the pattern. `outcome` is `answered`, `no_match`, `refused` (the caller's mistake or a limit), `failed`
@@ -34,8 +34,7 @@ class Answered:
 Observer = Callable[[Answered], None]
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """What is known of a request so far. Only its own thread writes to it."""
 
     method: str

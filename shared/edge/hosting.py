@@ -6,8 +6,9 @@ Tables are held in shared/edge/hosting_tables.py: a site that imported theirs wo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from msgspec import Struct
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.edge.memory import memory_allows
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Mounted")
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """What all that asks models in a process has in common: the models, the stores, and the loop their connections
     hang on."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from shared.edge.hosting import Engine, M, engine, hosted_by
 from shared.edge.process import Hosted, ProcessLoop
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from shared.release.reader import Progress
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """Tables to be searched and the models they are searched with: one for all functions of a process that search."""
 
     hosted: Hosted[Tables]

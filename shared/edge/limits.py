@@ -17,10 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from shared.errors import Busy, QuotaExceeded, SettingsError
 from shared.settings import Settings
@@ -68,8 +69,7 @@ _REASONS = {
 _SCHEMES = ("redis://", "rediss://", "redis+unix://")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """At most `limit` requests in each stretch of `seconds`: of one client, or of all clients together."""
 
     name: str
@@ -78,8 +78,7 @@ class Window:
     of_all: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What a function allows. `budget` keeps its counts apart from other functions' in one Redis; 0 is no limit.
 
     `terse` refuses in the words that NLWeb's clients know: "Rate limit exceeded", and the reason as `detail`.

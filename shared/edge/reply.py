@@ -7,10 +7,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import flask
+from msgspec import Struct, field
 
 from shared.errors import AskbucketError, error_body
 
@@ -24,8 +24,7 @@ _UNLESS_SAID = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"
 _OF_304 = ("Cache-Control", "ETag", "Vary")
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A status, a body (a mapping is sent as JSON, bytes as they are, an iterator piece by piece, None is no body) and
     headers of its own.
 

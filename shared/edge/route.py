@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import unquote, unquote_to_bytes
+
+from msgspec import Struct
 
 from shared.edge.body import parse_object
 from shared.edge.call import Call
@@ -32,8 +33,7 @@ def json_object(body: bytes, content_type: str) -> dict[str, Any]:
     return parse_object(body)
 
 
-@dataclass(frozen=True, slots=True)
-class Route(Generic[T]):
+class Route(Struct, Generic[T], frozen=True):
     """How one method of one path is answered.
 
     `paid` routes are charged against the app's limits once the body is read, before the handler runs; with
@@ -52,8 +52,7 @@ class Route(Generic[T]):
 Routes = Mapping[str, Mapping[str, Route[T] | Handler[T]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class Found(Struct, Generic[T], frozen=True):
     """A path that is answered: its pattern, the routes by method, and the parameter as it was sent."""
 
     pattern: str

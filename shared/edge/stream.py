@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from shared.contracts.events import Event
     from shared.edge.sse import Renderer
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """What a handler returns: `events` makes the pipeline and runs nothing yet.
 
     The handler must have read all it needs of the request. `query` and `query_id` go into the envelope; `as_json`

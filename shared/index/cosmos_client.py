@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from shared.errors import SettingsError, StoreBusy, StoreChanged, StoreError, StoreMissing, StoreRefused
 from shared.index.items import FIELDS
@@ -36,8 +37,7 @@ VECTOR_PATHS = tuple(f"/{field}_v" for field in FIELDS)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long one request may take, how often a throttled one is sent again, and how long it may wait for that.
 
     The client takes 0 retries for nothing said: it then tries 9 times.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shared.errors import StoreError
 from shared.index.cosmos_documents import numbers
@@ -28,16 +28,14 @@ _SWITCHES = {"yes": "true", "no": "false"}
 Parameters = list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement and its parameters, as the client takes them."""
 
     query: str
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """The vectors that count, and what for: places in FIELDS, without those of weight 0."""
 
     places: tuple[int, ...]

@@ -14,9 +14,10 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from shared.errors import ReleaseIncompatible
 
@@ -75,8 +76,7 @@ class Documents:
             raise ReleaseIncompatible(f"documents: expected blocks of documents, found {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """One block, unpacked: documents one behind the other, and the length of each, None for one that was not kept."""
 
     lengths: Sequence[int | None]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from shared.errors import ReleaseIncompatible
 from shared.index.item_vectors import Charge, Nearest, Sought, Store
@@ -59,8 +59,7 @@ class FieldVectors:
         return [vectors.broken() for vectors in self._fields]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryVectors:
+class MemoryVectors(Struct, frozen=True):
     """Matrices that are mapped into this process, searched whole with these weights; as `ItemVectors` promises."""
 
     fields: FieldVectors

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from shared.index.columns import Mask
@@ -14,8 +15,7 @@ Store = Literal["memory", "cosmos"]
 Ranked = list[tuple[int, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A number of a typed column compared with another one."""
 
     column: str
@@ -23,16 +23,14 @@ class Compared:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Has:
+class Has(Struct, frozen=True):
     """A word among those of a column, its text, or `yes` or `no` of a switch."""
 
     column: str
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unsaid:
+class Unsaid(Struct, frozen=True):
     """That none of some columns says anything."""
 
     columns: tuple[str, ...]
@@ -43,8 +41,7 @@ Term = tuple[Compared | Has | Unsaid, ...]
 `Sought.among` is what counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sought:
+class Sought(Struct, frozen=True):
     """What is looked for: the items nearest to a vector, `(dimension,)` of unit length.
 
     `without` are rows that are known already. `among`, one a row, says which rows may be found; every one without it.
@@ -58,21 +55,19 @@ class Sought:
     terms: tuple[Term, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """`(row, score)`, best first, ties by row; `is_whole` is false where a nearer item may have been missed."""
 
     ranked: Ranked
     is_whole: bool = True
 
 
-@dataclass(slots=True)
-class Charge:
+class Charge(Struct):
     """What a search cost the store's account, added up as its answers come, also where it fails in the end."""
 
     units: float = 0.0
     requests: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, units: float) -> None:
         """One more request, and what it took."""

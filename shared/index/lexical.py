@@ -12,13 +12,13 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import ReleaseIncompatible
@@ -41,8 +41,7 @@ STOP_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """BM25F's knobs: one weight a field, in the order the fields were indexed; k1 as usual, b for all or one a field.
 
     The textbook is of two minds about the rest. `scaled` multiplies by k1 + 1, so that a token counts up to that often

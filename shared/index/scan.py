@@ -12,13 +12,13 @@ import mmap
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numkong
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from shared.errors import ReleaseIncompatible
 from shared.settings import threads_or_cores
@@ -74,8 +74,7 @@ class Vectors:
         return np.flatnonzero(~right).astype(np.int64)
 
 
-@dataclass(slots=True, eq=False)
-class _Scan:
+class _Scan(Struct, eq=False):
     """One request's scan, and its scores once somebody has done it."""
 
     vectors: Vectors

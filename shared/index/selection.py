@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # What a reader of a listing sees of a leaf, or could call it by.
 _SEEN = ("title", "description", "urn", "path", "queries")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Rows for which every part that is given holds; a part that is an empty tuple holds for none.
 
     `sources`, `tags` and `rows` hold where one of theirs is the row's. `titles` are groups of texts, and of each

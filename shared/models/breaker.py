@@ -10,14 +10,14 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from shared.errors import AskbucketError, ModelUnavailable
 
 
-@dataclass(slots=True)
-class Health:
+class Health(Struct):
     """What one call found of the service; None where it was ended before it found anything."""
 
     good: bool | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast, get_args
+
+from msgspec import Struct, field
 
 from shared.contracts.titles import plain_title
 from shared.errors import ModelUnavailable
@@ -211,8 +212,7 @@ def _whole_strings(answer: str, key: str) -> list[str]:
 _STRING = re.compile(r'[\s,]*("(?:[^"\\]|\\.)*")(?=\s*[,\]])')
 
 
-@dataclass(slots=True)
-class _Strings:
+class _Strings(Struct):
     """Reads a list of strings: at most 10, each once, none that is too long or excluded."""
 
     most_chars: int
@@ -234,8 +234,7 @@ class _Strings:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class _Excluded:
+class _Excluded(Struct, frozen=True):
     """What a question excludes, compared as words without accents, capitals, signs or a leading article."""
 
     plain: frozenset[str]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.text import whole_characters
@@ -104,8 +105,7 @@ def messages(question: SiteQuestion, shown: Sequence[Shown], restrictions: Seque
     return quoted(rules, asked)
 
 
-@dataclass(slots=True)
-class DescriptionReader:
+class DescriptionReader(Struct):
     """Reads words on items out of an answer as it comes, and passes each on once; the rest is counted.
 
     A member of the list is a word where its index is one of the items', given for the first time, and "keep" is true

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.errors import ModelUnavailable, RelevanceScoringFailed
 from shared.models.caches import Cache, cache_key
@@ -156,8 +157,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranking:
+class _Ranking(Struct, frozen=True):
     """The items of a list in JSON that may end anywhere; `broken` is 1 where one of them cannot be decoded."""
 
     items: list[object]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.text import whole_characters
@@ -110,8 +111,7 @@ def messages(question: SiteQuestion, records: Sequence[Mapping[str, Any]], most:
     return quoted(rules, asked)
 
 
-@dataclass(slots=True)
-class VerdictReader:
+class VerdictReader(Struct):
     """Reads verdicts out of an answer as it comes, and passes each on once; the rest is counted.
 
     An item of the list is a verdict where its index is one of the items', given for the first time, and its word is

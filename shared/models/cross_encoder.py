@@ -8,7 +8,8 @@ depend on what else is in the batch (by up to .5), and for prose it is even fast
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.errors import RelevanceScoringFailed
 from shared.models.embedded import import_packages, open_session, open_tokenizer
@@ -19,8 +20,7 @@ from shared.settings import threads_or_cores
 MAX_TOKENS = 192
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """What the model made of one pair, and how many tokens it read for that."""
 
     logit: float

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import BudgetExhausted, ModelUnavailable, RelevanceScoringFailed, Unavailable
@@ -83,8 +83,7 @@ class DecisionRanker:
         return scoring.closed()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """An item as it stands in a request's state, and how large it is there."""
 
     data: Json
@@ -136,8 +135,7 @@ def _tokens(text: str) -> float:
     return len(text.encode("utf-8", "replace")) / BYTES_A_TOKEN
 
 
-@dataclass(slots=True)
-class _Scoring:
+class _Scoring(Struct):
     """One ranking on its way: what was scored, and what came to nothing in which way."""
 
     client: OpenRouterClient

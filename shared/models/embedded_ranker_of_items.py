@@ -21,10 +21,11 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import RelevanceScoringFailed
@@ -56,8 +57,7 @@ _NAMED = 100.0
 _LETTERS = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """What the fit found: logits from which an item is `strong`, and `least` for any; and how far below the best."""
 
     strong: float
@@ -166,8 +166,7 @@ class EmbeddedItemRanker:
                 reading.settled.append(ItemVerdict(index, band, "", logit))
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """One question on its way through the items: what waits to be read, and what reading cost so far."""
 
     question: SiteQuestion

@@ -31,9 +31,10 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+
+from msgspec import Struct
 
 from shared.index.lexical import STOP_WORDS, stem, words
 from shared.models.judging import ABROAD, US, Candidate, Card, Question
@@ -219,8 +220,7 @@ def _words(chunk: str) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(Struct, frozen=True):
     """The words of a card: its title, each sentence (the title and the questions) with its pairs, and all of it."""
 
     title: frozenset[str]

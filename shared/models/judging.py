@@ -6,8 +6,9 @@ Apart from provider.py, since a site that starts makes none of these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from shared.models.ledger import Ledger
 from shared.models.provider import Provider
@@ -18,8 +19,7 @@ US = "us"
 ABROAD = "abroad"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """What a judge is shown of one candidate: data, never instructions.
 
     `coverage` is the part of the world that the table is limited to, empty where it is not; `code` is the identifier
@@ -35,8 +35,7 @@ class Card:
     code: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One table document in the pool, with what retrieval measured of it.
 
     `cosines` are one a phrasing, in the phrasings' order, -1 to 1; `cosine` is their maximum.
@@ -53,8 +52,7 @@ class Candidate:
     card: Card
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked: the text a judge reads, the phrasings that were embedded, and which of them are place-stripped.
 
     `places` are the parts of the world that hold a place it names, as `Card.coverage` names them.
@@ -66,16 +64,14 @@ class Question:
     places: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A judge's word on one candidate: its index in what was shown, and 0-100."""
 
     index: int
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """Verdicts in the judge's order, and how many of its words could not be used."""
 
     verdicts: tuple[Verdict, ...]
@@ -101,8 +97,7 @@ class Judge(Protocol):
         """Verdicts on the candidates. Raises RelevanceScoringFailed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A table that questions are wanted for: what it is called, what it is, and whom or what it describes."""
 
     title: str

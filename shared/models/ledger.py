@@ -7,7 +7,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.contracts.usage import CallEvent, Outcome, Spent, Usage
 from shared.errors import AskbucketError
@@ -16,8 +17,7 @@ from shared.index.item_vectors import Charge, Store
 MAX_EVENTS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt as it was recorded, beside what its event on the wire has no room for."""
 
     event: CallEvent
@@ -27,8 +27,7 @@ class Attempt:
     cached_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """One search of a store that charges for it: `outcome` is `success`, an error's code or `cancelled`."""
 
     store: Store

@@ -16,13 +16,13 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import anyio.to_thread
 import httpx
+from msgspec import Struct
 
 from shared.contracts.usage import Outcome
 from shared.errors import ModelUnavailable
@@ -59,8 +59,7 @@ Message = Mapping[str, str]
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What one call is for, as the ledger names it."""
 
     path: str
@@ -69,8 +68,7 @@ class Call:
     ledger: Ledger
 
 
-@dataclass(slots=True)
-class Attempts:
+class Attempts(Struct):
     """How many attempts of one call were made, whatever made another one necessary."""
 
     most: int
@@ -82,27 +80,36 @@ class Attempts:
         return self.made < self.most
 
 
-@dataclass(eq=False)
 class AttemptFailed(Exception):
     """One attempt came to nothing. `retried` where it speaks of the moment, not of the request.
 
     `final` where a part of the answer has been passed on already: another attempt would say it twice.
     """
 
-    outcome: Outcome
-    said: str
-    retried: bool
-    headers: Mapping[str, str] = field(default_factory=dict)
-    final: bool = False
-    too_large: bool = False
+    def __init__(
+        self,
+        outcome: Outcome,
+        said: str,
+        retried: bool,
+        *,
+        headers: Mapping[str, str] | None = None,
+        final: bool = False,
+        too_large: bool = False,
+    ) -> None:
+        super().__init__(said)
+        self.outcome = outcome
+        self.said = said
+        self.retried = retried
+        self.headers = headers or {}
+        self.final = final
+        self.too_large = too_large
 
 
 class RequestTooLarge(ModelUnavailable):
     """The gateway will not take as much in one request; less of it may do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How long one attempt may take, and how long the gateway may be silent in it."""
 
     attempt_s: float
@@ -441,7 +448,7 @@ def _refused(status: int, headers: Mapping[str, str], content: bytes = b"") -> A
     outcome: Outcome = "rate_limited" if status == httpx.codes.TOO_MANY_REQUESTS else "error"
     said = _SAID.get(status, f"answered with status {status}" if status else "reported a failure")
     too_large = _is_too_large(status, content)
-    return AttemptFailed(outcome, said, is_retried(status) or not status, headers, too_large=too_large)
+    return AttemptFailed(outcome, said, is_retried(status) or not status, headers=headers, too_large=too_large)
 
 
 _TOO_LARGE = re.compile(rb"context|too (?:large|long|big|many (?:input )?tokens)|(?:token|input) limit", re.IGNORECASE)

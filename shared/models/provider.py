@@ -7,8 +7,9 @@ LLM_PROVIDER. Both are asynchronous, so that a deadline or a caller who has left
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct
 
 from shared.contracts.notices import Notice
 from shared.models.ledger import Ledger
@@ -57,8 +58,7 @@ Band = Literal["strong", "relevant", "exclude"]
 Source = Literal["bm25", "vector", "columns"]
 
 
-@dataclass(frozen=True, slots=True)
-class SiteQuestion:
+class SiteQuestion(Struct, frozen=True):
     """What is asked of a site: the standalone text, and what kind of thing its items are.
 
     `says_why` asks for a sentence with each verdict; `every` for a verdict on every item, "exclude" among them.
@@ -72,8 +72,7 @@ class SiteQuestion:
     query_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """One retrieved item, as a ranker is shown it: `record` is the projection of it, data and never instructions.
 
     `vector_score` is a sum of three cosines, None where vectors did not find it; so with `bm25_score`. `card` is the
@@ -88,8 +87,7 @@ class Shown:
     card: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemVerdict:
+class ItemVerdict(Struct, frozen=True):
     """A ranker's word on one item: its index in what was shown, a band, and one sentence or nothing.
 
     `fit` orders the items of one band, best first; a ranker that only tells bands leaves it 0, and then the order of
@@ -102,8 +100,7 @@ class ItemVerdict:
     fit: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """One result, as a writer is shown it."""
 
     name: str
@@ -116,8 +113,7 @@ Tier = Literal["simple", "hard"]
 Polarity = Literal["require", "avoid"]
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """One thing a question demands, as a model read it: `type` is one of chat_advisor.NEEDS, `value` its words."""
 
     type: str
@@ -125,8 +121,7 @@ class Need:
     polarity: Polarity
 
 
-@dataclass(frozen=True, slots=True)
-class Triaged:
+class Triaged(Struct, frozen=True):
     """How hard a question is, and what it demands; `skipped` counts what a model listed that could not be used."""
 
     tier: Tier
@@ -140,8 +135,7 @@ class Triaged:
         return tuple(dict.fromkeys(need.value for need in self.needs if need.type in strict))
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(Struct, frozen=True):
     """What else to look for: search terms, and names of well-known items. Nothing but a search follows from it.
 
     `skipped` counts what a model listed that could not be used.
@@ -152,8 +146,7 @@ class Proposed:
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """A describer's word on one result: its index in what was shown, whether it stays, and its sentence or nothing."""
 
     index: int

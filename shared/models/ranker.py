@@ -21,11 +21,11 @@ import math
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from anyio import to_thread
+from msgspec import Struct
 
 from shared.contracts.release import NullBank
 from shared.models.features import FEATURES, Features, content_words, is_titled, is_worded, measure, titles_of
@@ -50,8 +50,7 @@ _EDGES = ".,;:!?()[]{}<>\"'`“”‘’"
 _NAMED_SCORE = 99.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """What the fit found.
 
     `gate_line` is the nearness from which a question counts as answered, `gate_slope` what each unit beyond it adds

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from shared.settings import Settings
 
@@ -14,8 +15,7 @@ ModelKind = Literal["chat", "decision"]
 _THINKS = 1_200
 
 
-@dataclass(frozen=True, slots=True)
-class RankingModel:
+class RankingModel(Struct, frozen=True):
     """A model's id, as the gateway knows it, what people call it, and which interface answers for it.
 
     `max_tokens` and `effort` are its own where the settings' would not do; an empty effort leaves it to the model.

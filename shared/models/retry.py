@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+
+from msgspec import Struct
 
 LONGEST_BACK_OFF_S = 30.0
 # A gateway that asks for more is believed, but not waited for: the caller is told instead.
@@ -15,8 +16,7 @@ LONGEST_WAIT_S = 60.0
 _LONGEST_ASKED_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """What waits are reckoned with: the first back-off, a clock that never jumps, and the time of day."""
 
     back_off_s: float = 1.0

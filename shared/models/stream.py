@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 Json = dict[str, Any]
 
@@ -15,16 +16,16 @@ DONE = "[DONE]"
 MAX_LINE_CHARS = 1_000_000
 
 
-@dataclass(eq=False)
 class StreamBroken(Exception):
     """The stream is not one, or reports a failure: `code` is the status that it names, None where it names none."""
 
-    said: str
-    code: object = None
+    def __init__(self, said: str, code: object = None) -> None:
+        super().__init__(said)
+        self.said = said
+        self.code = code
 
 
-@dataclass
-class Heard:
+class Heard(Struct):
     """What came of a completion so far; `on_text` is told of every piece."""
 
     on_text: Callable[[str], None]

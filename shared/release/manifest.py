@@ -10,9 +10,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
+
+from msgspec import to_builtins
 
 from shared.contracts.release import FORMAT_VERSION, Manifest, Pointer
 from shared.contracts.strict import Mismatch, read
@@ -82,7 +83,7 @@ def age_s(release_id: str) -> float:
 
 def encode(document: Manifest | Pointer) -> bytes:
     """The canonical bytes of a manifest or a pointer."""
-    plain = asdict(document)
+    plain = to_builtins(document)
     if not plain.get("collection", True):
         del plain["collection"]  # a reader that does not know the field can still read the tables
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest, Pointer, ReleaseFile
@@ -27,8 +28,7 @@ Roles = Collection[str] | Callable[[Manifest], Collection[str]] | None
 _CHECK_THREADS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """A release whose files are here, complete and checked. `paths` holds the roles that were asked for.
 
     Keep it for as long as its files are in use, then close it.
@@ -38,7 +38,7 @@ class Release:
     catalog: str
     manifest: Manifest
     paths: Mapping[str, Path]
-    hold: Hold = field(default_factory=Hold, repr=False, compare=False)
+    hold: Hold = field(default_factory=Hold)
 
     def close(self) -> None:
         """Say that the files are no longer used here, so that `evict` may remove them."""

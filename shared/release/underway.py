@@ -15,9 +15,10 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from shared.bucket.base import Bucket
 from shared.errors import BucketError, ObjectMissing, PreconditionFailed
@@ -33,8 +34,7 @@ _LOOK_AGAIN_S = 0.5
 Sleep = Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Underway:
+class Underway(Struct, frozen=True):
     """What lies below a catalog's `builds/`: digests that are being sent, and keys that nobody needs any more."""
 
     announced: frozenset[str]

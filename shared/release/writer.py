@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import Manifest, Pointer, ReleaseFile
@@ -22,8 +24,7 @@ from shared.release.reader import read_manifest
 _POINTER = "/current.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A release as `releases` lists it. `problem` says why it cannot be served, else it is None.
 
     `created_at` and `rows` are None where the manifest cannot be read. `mark` is `current`, `previous` or empty.
@@ -46,8 +47,7 @@ class Listed:
         return self.problem is None
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """What a prune removed: release ids, keys of files and the bytes these took, and keys of what builds abandoned."""
 
     releases: tuple[str, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.contracts.constraints import Constraint, Met, Reading
 from shared.contracts.notices import Notice, notice
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from shared.sites.site import Site
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How an item stands to what was read: as the wire has it, and what it is sorted by.
 
     `leads` is compared before any band: whether a hard constraint is left open, then the place in the question's
@@ -32,8 +32,7 @@ class Standing:
     is_told: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """Rows to search, None for all of them, and the constraints that made it.
 
     Each of its rows meets all of these; or, where it `is_open`, breaks none and does not say how it stands to one.
@@ -44,8 +43,7 @@ class Pool:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """One wording of a question; `fit` is None where it demands nothing, and then every row may answer."""
 
     query: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.contracts.ask import AskRequest
 from shared.contracts.events import WireItem
@@ -20,8 +21,7 @@ _BANDS = {"strong": 0, "relevant": 1, "exclude": 2}
 OWN_CHARS = 280
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """One item that may be shown: where it stood among the candidates, and what it is shown with."""
 
     place: int

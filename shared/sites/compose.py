@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.contracts.ask import AskRequest
 from shared.contracts.notices import Notice, notice
@@ -21,8 +22,7 @@ QUOTED = 3
 EVIDENCE_CHARS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Struct, frozen=True):
     """The prose, empty where there is none, and what has to be said about it."""
 
     text: str

@@ -8,8 +8,10 @@ sees what follows, and counts only if it ends in time: "under $2 million" is not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.contracts.constraints import OR, TO, Constraint, Op, Order, Reading
 from shared.sites.kinds.kind import Kind
@@ -32,8 +34,7 @@ _MOST_BETWEEN = 4
 """Words that may stand between "not" and what it denies: "not the one from 1922"."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """Tokens from `start` up to `end`, and what was read from them. A hedge says nothing but that others are soft."""
 
     start: int

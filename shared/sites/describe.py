@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
@@ -21,8 +23,7 @@ from shared.work import work
 MOST_DESCRIBED = 8
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """Results in their final order: each is shown once its own word and those of all before it are known."""
 
     cards: Sequence[Card]

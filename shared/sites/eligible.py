@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.contracts.constraints import OR, TO, Constraint, Met, Order, Reading
 from shared.index.columns import NO, UNSAID, YES, Columns, Mask, Numbers, Verdicts, denied
@@ -20,8 +21,7 @@ _COMPARE: Mapping[str, Callable[[Numbers, float], Mask]] = {
 Places = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Eligibility:
+class Eligibility(Struct, frozen=True):
     """How each row stands to what was read.
 
     In `met` every hard constraint is true; in `open` none is false and at least one is not said. All other rows are

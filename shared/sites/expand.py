@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 import anyio
+from msgspec import Struct
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.titles import plain_title
@@ -26,8 +26,7 @@ TERM_DEPTH = 20
 MOST_BY_TERMS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """What the model proposed, nothing where it failed, and what has to be said."""
 
     proposed: Proposed

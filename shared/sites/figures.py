@@ -9,8 +9,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.sites.values import minutes
 
@@ -74,8 +76,7 @@ _WORD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One figure as it is written: its value, the decimals it is given with, what it is multiplied by, and its unit.
 
     `unit` is "" where none is named, "s" for a decade ("1930s") and "th" for a century.

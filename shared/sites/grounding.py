@@ -11,9 +11,10 @@ import functools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from shared.contracts.notices import Notice
 from shared.models.quoting import dropped
@@ -41,8 +42,7 @@ _NEAR = 4
 _APART = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The sentences that stand, as one text, and how many were dropped."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.contracts.constraints import Op
 from shared.sites.kinds.wording import Claim, Family, Measure, Wording
@@ -54,8 +55,7 @@ _YEARS_NEAR = 5
 _ELSEWHERE = frozenset("of from away drive outside south north east west".split())  # how far off another thing is
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Tokens up to `end`, without it, and what they say. `is_bare`: a number and its unit with nothing around."""
 
     end: int
@@ -69,8 +69,7 @@ class Read:
         return self.is_bare and self.family in ("length", "time", "area", "money", "year")
 
 
-@dataclass(frozen=True, slots=True)
-class _Clause:
+class _Clause(Struct, frozen=True):
     """What was found around a number, before it is known which measure it is for."""
 
     op: str

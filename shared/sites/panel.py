@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from shared.models.provider import Advisor, Describer, Ranker, Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """Who takes part. A role that nobody has is left out of the pipeline, and said where the answer lacks by it.
 
     `fallback` ranks where a ranker that explains nothing fails or keeps nothing; `lite_writer` sums up what a simple

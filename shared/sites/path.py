@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
 import anyio
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shared.contracts.ask import AskRequest
 from shared.contracts.events import Candidate
@@ -39,8 +40,7 @@ UNRANKED_CHARS = 240
 CALL_SIZE = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
+class Means(Struct, frozen=True):
     """What every run of one answer works with. `deadline` is a time of the loop's clock."""
 
     request: AskRequest
@@ -51,8 +51,7 @@ class Means:
     deadline: float
 
 
-@dataclass(slots=True)
-class Path:
+class Path(Struct):
     """One run: what it has come to, and the events it may not send yet.
 
     `triaged` is set before `release`; whoever expands waits for that where the kind is triaged. `failure` is set where

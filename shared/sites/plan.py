@@ -10,7 +10,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from shared.contracts.events import Candidate, Event, Failed, Restrictions, Rewritten, Triage
 from shared.contracts.notices import Notice, notice

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from shared.sites.kinds.wording import Family
 
@@ -57,8 +58,7 @@ _PARTS = {"early": (0, 3), "mid": (4, 6), "middle": (4, 6), "late": (7, 9)}
 _DASHES = frozenset("-–—‑")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A word, a number or one sign: in lower case, and where it stands in the text."""
 
     word: str
@@ -123,8 +123,7 @@ def _end(words: Sequence[str], at: int, rest: tuple[str, ...]) -> int | None:
     return at
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """A number with what was said of its unit; `least` and `most` differ for a decade. `base` is in its family's base.
 
     `unit` is empty where none is named. `is_scaled` is true of 300k, `article` of "an hour", `vague` of "a couple".

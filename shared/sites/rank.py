@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
 from anyio import create_task_group
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
@@ -27,8 +28,7 @@ from shared.work import work
 EVERY_BATCH = 10
 
 
-@dataclass(slots=True)
-class Ranking:
+class Ranking(Struct):
     """What the ranker made of the candidates: verdicts by their place among them, and what has to be said."""
 
     found: Sequence[Found]
@@ -82,8 +82,7 @@ async def rank(
     return ranking
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """One call: what it is shown, and the places of that among all candidates."""
 
     places: Sequence[int]

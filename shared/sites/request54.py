@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.text import whole_number
@@ -29,8 +30,7 @@ _IN_ACCEPT = re.compile(rf"\b({'|'.join(FORMATS)})\b")
 _UNUSED = (("context", "text"), ("context", "memory"), ("meta", "remember"))
 
 
-@dataclass(frozen=True, slots=True)
-class Question54:
+class Question54(Struct, frozen=True):
     """A question as `parse_ask` reads one, and how its reply is to look.
 
     `session` comes back in the reply as it was sent; `notices` say what of the question was not used.

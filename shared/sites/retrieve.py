@@ -7,10 +7,10 @@ only where those are too few. Where it asks for nothing else, those rows are the
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyio import create_task_group
+from msgspec import Struct
 
 from shared.contracts.ask import Retrieval
 from shared.contracts.items import Item
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 Failure = Unavailable | ReleaseError | StoreError
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Which searches are made, and how many candidates each may bring. `compare` makes both."""
 
     retrieval: Retrieval = "compare"
@@ -52,8 +51,7 @@ class Plan:
         return self.bm25_count * self.wants_words + self.vector_count * self.wants_vectors
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """One candidate, by the search that found it first; it has that search's score and not the other's.
 
     `vector_score` is a sum of three cosines, -3 to 3; `bm25_score` is above 0. `standing` is None where the question

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import anyio
+from msgspec import Struct
 
 from shared.contracts.ask import AskRequest
 from shared.contracts.notices import Notice, notice
@@ -21,8 +21,7 @@ MOST_CHARS = 400
 MOST_WORDS_MORE = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Struct, frozen=True):
     """What is to be searched, and the notice where that is the query as typed for want of a better one."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shared.contracts.notices import Notice
 from shared.models.provider import SiteQuestion
@@ -14,8 +15,7 @@ from shared.sites.said import code_of, noted
 from shared.sites.settled import settled, started
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The results in the order in which they were sent, and the describer's summary of them, empty where none."""
 
     cards: Sequence[Card]

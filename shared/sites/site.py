@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.bucket.base import Bucket
 from shared.contracts.constraints import Reading
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from shared.sites.stores import CosmosStore
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True, kw_only=True):
     """One opened release of a site.
 
     `embedder` is the one the release was built with, None where it could not be had: then only words find anything,
@@ -60,18 +60,13 @@ class Site:
     bucket: Bucket
     release: Release
     records: Items
+    columns: Columns
     lexical: Lexical
+    weights: Weights
     vectors: ItemVectors | None = None
     embedder: Embedder | None = None
     lacks: str = ""
     stores: Stores | None = None
-    columns: Columns = field(init=False)
-    weights: Weights = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", Columns(self.records, self.release.manifest.rows))
-        weights, b = self.settings.bm25_field_weights, self.settings.bm25_field_b
-        object.__setattr__(self, "weights", replace(ITEM_WEIGHTS, fields=tuple(weights), b=tuple(b)))
 
     @property
     def collection(self) -> str:
@@ -212,8 +207,25 @@ def opened(coming: Coming, settings: Settings, kind: Kind) -> Site:
         with timed("map"):
             vectors = _vectors(settings, release, kind, cosmos) if embedder else None
         closing_down.pop_all()  # what is served stays open; what was refused was closed on the way out
-    kind = tuned(kind, settings)
-    return Site(settings, kind, coming.bucket, release, records, lexical, vectors, embedder, coming.lacks, coming.owned)
+    return Site(
+        settings=settings,
+        kind=tuned(kind, settings),
+        bucket=coming.bucket,
+        release=release,
+        records=records,
+        columns=Columns(records, release.manifest.rows),
+        lexical=lexical,
+        weights=_weights(settings),
+        vectors=vectors,
+        embedder=embedder,
+        lacks=coming.lacks,
+        stores=coming.owned,
+    )
+
+
+def _weights(settings: Settings) -> Weights:
+    fields, b = settings.bm25_field_weights, settings.bm25_field_b
+    return replace(ITEM_WEIGHTS, fields=tuple(fields), b=tuple(b))
 
 
 def _best(scores: Float32, limit: int) -> list[tuple[int, float]]:

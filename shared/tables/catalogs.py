@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from shared.bucket.base import Bucket, open_bucket
 from shared.contracts.leaf import Leaf, Source
@@ -30,16 +31,14 @@ SEARCH_ROLES = ("records", "vectors", "lexical.*")
 BROWSE_ROLES = ("records", "lexical.*", "documents?")
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """Where a catalog lies."""
 
     name: str
     bucket: Bucket
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """One opened catalog. Its row i has number `first_row + i` among all rows."""
 
     mount: Mount
@@ -64,8 +63,7 @@ class Catalog:
         return self.release.manifest.rows
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A leaf with the catalog it lies in."""
 
     catalog: Catalog

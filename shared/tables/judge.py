@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from anyio import CancelScope, create_task_group
+from msgspec import Struct, field
 
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
@@ -21,8 +21,7 @@ from shared.timed import timed
 from shared.work import work
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One search under way: the question, how many results it wants, and what it is answered from."""
 
     question: Question
@@ -31,8 +30,7 @@ class Asked:
     ledger: Ledger
 
 
-@dataclass(slots=True)
-class Judged:
+class Judged(Struct):
     """Every verdict so far, those that qualify, and what had to be said on the way."""
 
     settings: Settings
@@ -129,8 +127,7 @@ def _families(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
     return groups
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """One family's call: what is shown, and what came of it."""
 
     family: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct, field
 
 from shared.contracts.release import LEXICAL_ROLES
 from shared.errors import ReleaseIncompatible
@@ -34,8 +34,7 @@ def _row_sets() -> Cache[Rows]:
     return Cache(_ROW_SETS, _ROW_SETS_BYTES, lambda rows: rows.nbytes)
 
 
-@dataclass(frozen=True, slots=True)
-class Legs:
+class Legs(Struct, frozen=True):
     """Mapped vectors and postings, one a catalog in the catalogs' order, with the embedder and the judge.
 
     `row_sets` keeps what filters leave of these very catalogs: it comes and goes with the release.

@@ -8,9 +8,9 @@ only a keyword finds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shared.index.scan import Float32, Rows, top
 from shared.settings import Settings
@@ -20,8 +20,7 @@ from shared.settings import Settings
 _KEYWORD_SHARE = 0.08
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieved(Struct, frozen=True):
     """What both legs measured over the rows in scope.
 
     `rows` are their row numbers, sorted, `(n,)`; `cosines` are `(q, n)`; `best` is each row's maximum;
@@ -65,8 +64,7 @@ class Retrieved:
         return Retrieved(self.rows[kept], self.cosines[:, kept], self.best[kept], self.keywords[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """Candidates, as positions in `Retrieved`.
 
     `walk` is the embedding order, best first; `head` is what the judge sees for its place there, or for its place

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shared.contracts.notices import Notice, notice
 from shared.contracts.tables import MAX_PAGE_SIZE, SearchRequest
@@ -19,8 +21,7 @@ from shared.tables.tables import Tables
 from shared.timed import timed
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a search came to. `judged` says whether scores are a judge's verdicts or embedding scores."""
 
     request: SearchRequest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from shared.contracts.leaf import LEAF_TYPE
 from shared.contracts.tables import FILTER_KEYS, SearchRequest
@@ -19,8 +19,7 @@ from shared.tables.tables import Tables
 from shared.timed import timed
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Row numbers that may be searched, sorted, None for all; and the filter keys nobody reads.
 
     The array is shared by every request with the same filters, and cannot be written.

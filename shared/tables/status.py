@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from shared.contracts.release import Manifest, ReleaseFile
 from shared.contracts.status import STATUS_ROLE, Scores, Status, parse
@@ -84,11 +85,11 @@ def _shown(mount: Mount, release_id: str, manifest: Manifest, status: Status) ->
         "scores": {suite: _scores(scores) for suite, scores in status.scores.items()},
         "gate": {
             "verdict": "forced" if status.forced else "passed" if status.checks else "none",
-            "checks": [asdict(check) for check in status.checks],
+            "checks": [to_builtins(check) for check in status.checks],
         },
-        "questions": [asdict(question) for question in status.questions],
+        "questions": [to_builtins(question) for question in status.questions],
     }
 
 
 def _scores(scores: Scores) -> Json:
-    return {name: value for name, value in asdict(scores).items() if name != "asked"}
+    return {name: value for name, value in to_builtins(scores).items() if name != "asked"}

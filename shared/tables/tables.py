@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from shared.release.reader import Progress, current, evict
 from shared.settings import Settings
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from shared.tables.legs import Legs
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """Everything a table function answers from. `legs` is None where only exact lookups are served."""
 
     settings: Settings

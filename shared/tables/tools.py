@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from shared.contracts.replies import Entry, PublishersReply, SearchReply, VariableReply, VariablesReply
 from shared.contracts.schema import Schema, Schemas
@@ -40,8 +41,7 @@ INSTRUCTIONS = (
 MOST_TEXT_CHARS = 6_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """One tool. `parse` makes of the arguments that `takes` names what can be run, or raises RequestError.
 
     `paid` tools ask models; `as_text` says the reply in a few lines for a model that reads no structure.

@@ -109,8 +109,8 @@ def test_no_operation_has_two_ids_and_no_component_is_unused() -> None:
 
 def test_the_body_of_a_search_has_the_fields_of_its_contract() -> None:
     body = DOCUMENT["paths"]["/search"]["post"]["requestBody"]["content"][JSON]["schema"]
-    assert body["properties"].keys() == {*map(camel, SearchRequest.__dataclass_fields__), "limit", "federation"}
-    assert body["properties"]["query"]["properties"].keys() == {*map(camel, SearchQuery.__dataclass_fields__)}
+    assert body["properties"].keys() == {*map(camel, SearchRequest.__struct_fields__), "limit", "federation"}
+    assert body["properties"]["query"]["properties"].keys() == {*map(camel, SearchQuery.__struct_fields__)}
     assert parse_search(DOCUMENT["paths"]["/search"]["post"]["requestBody"]["content"][JSON]["example"])
 
 

@@ -7,16 +7,18 @@ $ PYTHONPATH=tests .venv/bin/python -m fakes.plans --plans 1000
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 from grammar import faults_of
+from msgspec.structs import replace
 
 from fakes import openrouter as faults
 from fakes.decisions import JEV
@@ -121,7 +123,7 @@ class Sites:
         here = self.recipes if of_recipes(seed) else self.movies
         if seed % 8 != 3:
             return here
-        return replace(here, panel=replace(here.panel, ranker=here.gateway.ranker(JEV)))
+        return dataclasses.replace(here, panel=replace(here.panel, ranker=here.gateway.ranker(JEV)))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import numpy as np
+from msgspec import structs
 from releases import a_manifest
 
 from build_jobs.item_index import write_item_index
@@ -232,6 +233,4 @@ def site_here(
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    from dataclasses import fields
-
-    return {row.name: getattr(settings, row.name) for row in fields(settings)}
+    return structs.asdict(settings)

@@ -11,13 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.storage import Proxy, gcs_server, s3_server
+from msgspec.structs import replace
 from ranges import read_range
 from releases import CATALOG, digest_of, published, some_files
 from wire import ROOT, Service, free_port, function

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from fakes.cosmos import Account, Fault, cosmos_account
 from fakes.openrouter import KEY, OpenRouter
 from fakes.site import DIMENSION as SITE_DIMENSION
 from fakes.site import Here, movies, site_here
+from msgspec.structs import replace
 from stock import DIMENSION, Stock, ask, behaving, stock, store_at, towards
 from wire import Service, function
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 import anyio
@@ -19,6 +18,7 @@ from fakes.openrouter import OpenRouter, Seen
 from fakes.plans import IMPATIENT, sites, wrong_of
 from fakes.site import DIMENSION, Asked, Here, movie, movies, site_here
 from grammar import FOLLOW, faults_of
+from msgspec.structs import asdict, replace
 
 from shared.contracts.ask import AskRequest
 from shared.contracts.events import Begin, Candidate, Complete, End, Event, Result
@@ -236,7 +236,7 @@ class Sweep:
 
 def parts_of(panel: Panel) -> dict[str, Any]:
     """The roles of a panel that somebody has."""
-    return {each.name: part for each in fields(panel) if (part := getattr(panel, each.name)) is not None}
+    return {name: part for name, part in asdict(panel).items() if part is not None}
 
 
 def swept(here: Here, first: int, lasting: bool, step: str = "", **given: Any) -> tuple[Asked, Sweep]:

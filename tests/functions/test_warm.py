@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 from fakes.openrouter import KEY, OpenRouter
+from msgspec.structs import replace
 from wire import free_port, function
 
 from cli.bench.made_release import publish

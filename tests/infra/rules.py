@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -17,11 +16,11 @@ from wire import ROOT
 from cli.main import parser
 from shared.edge.app import App
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.settings import ROWS, Settings
 
 Rule: TypeAlias = Callable[[Deployment], Iterator[str]]
 
-NAMES = {row.metadata["name"]: row for row in fields(Settings)}
+NAMES = {row.name for row in ROWS.values()}
 # Read by the server that the platform starts, not by us.
 SERVERS = {"THREADS"}
 # What a deployment fills in, as a function would see it.
@@ -50,7 +49,7 @@ def every_setting_is_one(deployment: Deployment) -> Iterator[str]:
             Settings.from_env(settings)
         except SettingsError as error:
             yield f"settings.{group}: {error.message}"
-    yield from (f"{name} is set and is no setting" for name in sorted(named - NAMES.keys() - SERVERS))
+    yield from (f"{name} is set and is no setting" for name in sorted(named - NAMES - SERVERS))
 
 
 def every_function_starts_with_what_it_is_given(deployment: Deployment) -> Iterator[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from fakes.release import a_leaf
+from msgspec.structs import replace
 
 from build_jobs.acronyms import WELL_KNOWN, Aliases, learn
 from build_jobs.index import keyword_documents

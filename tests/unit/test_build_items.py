@@ -174,7 +174,7 @@ def test_a_tables_manifest_reads_and_writes_as_before(tmp_path):
     build(tmp_path, written(tmp_path, DAL))
     manifest, _ = release(tmp_path)
     assert b'"collection":"recipes"' in manifests.encode(manifest)
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     assert b'"collection"' not in manifests.encode(replace(manifest, collection=""))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from fakes.openrouter import OpenRouter, Seen, content
 from fakes.site import DIMENSION, Here, site_here
+from msgspec.structs import replace
 
 
 @pytest.fixture

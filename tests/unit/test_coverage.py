@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from shared.contracts.leaf import Leaf
 from shared.tables.cards import card
@@ -29,7 +28,7 @@ LEAF = Leaf(
 
 
 def imported(name: str) -> Leaf:
-    return dataclasses.replace(LEAF, title=f"Something — Data Commons ({name})")
+    return structs.replace(LEAF, title=f"Something — Data Commons ({name})")
 
 
 @pytest.mark.parametrize(
@@ -73,16 +72,16 @@ def test_the_name_of_an_import_says_what_it_is_limited_to(name: str, part: str) 
     ],
 )
 def test_the_scope_of_a_source_says_so_too(scope: str, part: str) -> None:
-    assert coverage(dataclasses.replace(LEAF, scope=scope)) == part
+    assert coverage(structs.replace(LEAF, scope=scope)) == part
 
 
 def test_a_bracket_in_a_measure_is_no_import() -> None:
-    assert coverage(dataclasses.replace(LEAF, title="Exports (to Kenya) — Data Commons")) == ""
+    assert coverage(structs.replace(LEAF, title="Exports (to Kenya) — Data Commons")) == ""
 
 
 @pytest.mark.parametrize("code", ["DP02PR_0135E", "B06004DPR_005E", "S2601APR_C01_001E"])
 def test_a_table_of_puerto_rico_is_told_by_its_code_for_its_title_is_the_same(code: str) -> None:
-    assert coverage(dataclasses.replace(LEAF, code=code, scope="a US state, county, city or tract")) == "puerto rico"
+    assert coverage(structs.replace(LEAF, code=code, scope="a US state, county, city or tract")) == "puerto rico"
 
 
 @pytest.mark.parametrize(

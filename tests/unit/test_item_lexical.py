@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from shared.index.item_lexical import ITEM_WEIGHTS, STOP_WORDS, item_query_tokens, item_tokens, question_weights
 from shared.index.lexical import Lexical, write_lexical

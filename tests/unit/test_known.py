@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from test_build_tables import AWKWARD, CATALOG, build, files, manifest
 
 from build_jobs import frontmatter

@@ -7,12 +7,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from building import TINY_LEAVES
+from msgspec.structs import replace
 from test_build_embed import HashEmbedder
 from wire import ROOT
 

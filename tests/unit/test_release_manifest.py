@@ -7,13 +7,13 @@ import json
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from releases import CATALOG, ROLES, a_manifest
 from wire import ROOT
 
@@ -38,7 +38,7 @@ def reread(document: dict[str, Any], **wanted: Any) -> Manifest:
 
 
 def changed(**changes: Any) -> dict[str, Any]:
-    return {**asdict(whole()), **changes}
+    return {**to_builtins(whole()), **changes}
 
 
 def test_a_manifest_survives_its_bytes() -> None:
@@ -152,7 +152,7 @@ def test_what_is_no_json_object_is_refused(data: bytes) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from(sorted(each.name for each in fields(Manifest))),
+        st.sampled_from(sorted(Manifest.__struct_fields__)),
         st.none() | st.integers() | st.text() | st.just([]),
     )
 )
@@ -210,7 +210,7 @@ def test_the_format_page_shows_a_manifest_that_is_accepted() -> None:
 
 def test_the_format_page_says_every_field_and_every_role() -> None:
     said = set(re.findall(r"^\| `([\w.]+)`", PAGE, re.MULTILINE))
-    assert {each.name for kind in (Manifest, Pointer) for each in fields(kind)} <= said
+    assert {name for kind in (Manifest, Pointer) for name in kind.__struct_fields__} <= said
     assert {"vectors", "records", *LEXICAL_ROLES} <= said
 
 

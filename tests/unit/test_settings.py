@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
 from shared.errors import SettingsError
-from shared.settings import Settings, without_userinfo
+from shared.settings import ROWS, Settings, without_userinfo
+
+EVERY = pytest.mark.parametrize(("field", "row"), ROWS.items(), ids=[row.name for row in ROWS.values()])
 
 
 def test_an_empty_environment_gives_every_default():
@@ -21,19 +21,17 @@ def test_production_defaults_are_the_documented_ones():
     assert (settings.result_sources, settings.min_rerank_score, settings.query_timeout_s) == (5, 50, 100.0)
 
 
-@pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
-def test_each_setting_is_read_from_its_own_name(row):
-    value = {bool: "0", int: "77", float: "7.5"}.get(
-        type(row.default), "embedded" if row.name == "llm_provider" else "x"
-    )
+@EVERY
+def test_each_setting_is_read_from_its_own_name(field, row):
+    value = {bool: "0", int: "77", float: "7.5"}.get(type(row.default), "embedded" if field == "llm_provider" else "x")
     bounded = {"max_body_bytes": "2077", "max_uri_bytes": "2077", "prefilter_band": "0.5"}
     bounded |= {"decision_min_score": "0.5", "decision_strong_score": "3.5", "store": "memory"}
     bounded |= {"gate_most_shrink": "0.5", "gate_score_margin": "0.5"}
     objects = {"bm25_field_weights", "bm25_field_b", "vector_field_weights"}
     bounded |= dict.fromkeys(objects, '{"name": 0.5, "body": 0}') | {"ranking_fields": '{"movies": ["name"]}'}
-    value = bounded.get(row.name, value)
-    read = getattr(Settings.from_env({row.metadata["name"]: value}), row.name)
-    if row.name in objects:
+    value = bounded.get(field, value)
+    read = getattr(Settings.from_env({row.name: value}), field)
+    if field in objects:
         assert read == (0.5, row.default.description, 0)
     else:
         assert read == (False if value == "0" else type(row.default)(value))
@@ -88,27 +86,27 @@ def test_a_value_that_cannot_be_meant_is_refused_with_the_rule(name, value, rule
     assert refused.value.message == f"{name}={value!r}: {rule}"
 
 
-@pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
-def test_no_number_is_too_long_to_be_refused_in_a_line(row):
+@EVERY
+def test_no_number_is_too_long_to_be_refused_in_a_line(field, row):
     if type(row.default) in (int, float):
         with pytest.raises(SettingsError) as refused:
-            Settings.from_env({row.metadata["name"]: "9" * 5_000})
+            Settings.from_env({row.name: "9" * 5_000})
         assert len(refused.value.message) < 300
 
 
-@pytest.mark.parametrize("row", fields(Settings), ids=lambda row: row.metadata["name"])
-def test_every_default_is_a_value_that_can_be_given(row):
+@EVERY
+def test_every_default_is_a_value_that_can_be_given(field, row):
     given = str(int(row.default)) if isinstance(row.default, bool) else str(row.default)
-    assert getattr(Settings.from_env({row.metadata["name"]: given}), row.name) == row.default
+    assert getattr(Settings.from_env({row.name: given}), field) == row.default
 
 
 def test_an_empty_text_is_the_default():
     assert Settings.from_env({"CACHE_DIR": ""}).cache_dir == Settings().cache_dir
 
 
-@pytest.mark.parametrize("row", [row for row in fields(Settings) if "; empty " in row.metadata["help"]])
-def test_a_setting_whose_default_can_be_left_out_says_so_and_takes_nothing_for_it(row):
-    assert getattr(Settings.from_env({row.metadata["name"]: ""}), row.name) == ""
+@pytest.mark.parametrize(("field", "row"), [each for each in ROWS.items() if "; empty " in each[1].help])
+def test_a_setting_whose_default_can_be_left_out_says_so_and_takes_nothing_for_it(field, row):
+    assert getattr(Settings.from_env({row.name: ""}), field) == ""
 
 
 def test_a_fallback_that_is_set_to_nothing_is_none():

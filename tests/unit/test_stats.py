@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ import pytest
 from fakes.openrouter import KEY, OpenRouter
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from shared.bucket.file import FileBucket
 from shared.contracts.stats import DayTally
@@ -400,7 +401,7 @@ def test_what_took_no_time_or_for_ever_is_counted_and_of_nothing_there_is_no_qua
     for seconds in (-1.0, 0.0, 1e-9, 1e30):
         spread.note(counts, seconds)
     tally = DayTally(latency=counts)
-    assert read(DayTally, asdict(tally)) == tally
+    assert read(DayTally, to_builtins(tally)) == tally
 
 
 def test_only_an_answered_search_counts_for_the_latency_of_its_day(tmp_path: Path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +16,7 @@ import yaml
 from building import build_tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 
 from shared.contracts.leaf import LEAF_TYPE
 from shared.contracts.tables import OKF_NAMESPACES
@@ -314,7 +314,7 @@ watched: list[weakref.ref[Float32]] = []
 def test_the_cosines_of_all_rows_are_gone_before_a_judge_is_asked(tables):
     asked = []
     judge = Asks(lambda: asked.append(watched[-1]()))
-    legs = {each.name: getattr(tables.legs, each.name) for each in fields(tables.legs)}
+    legs = asdict(tables.legs)
     searched = replace(tables, legs=WatchedLegs(**{**legs, "judge": judge}))
     anyio.run(search, parse_search({"query": {"text": "number of women"}}), searched, Ledger())
     assert asked

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from shared.edge.call import Call
 from shared.edge.cors import ANY_ORIGIN, MCP_HEADERS

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shared.contracts.schema import Schema, Schemas
 from shared.errors import AskbucketError, PayloadTooLarge, RequestError, Starting, Unavailable, UriTooLong
@@ -15,8 +16,7 @@ RPC_BODY = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 _EVERYWHERE = (RequestError, UriTooLong, AskbucketError, Unavailable, Starting)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of a query string, or of the path."""
 
     name: str
@@ -38,8 +38,7 @@ class Parameter:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one path. `reply` is a type of contracts/replies.py, or None for a text of `media`.
 
     `body` makes the schema of its body; `errors` are those of its own, beside what every route can answer; `media`

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from shared.contracts.stats import DayTally, ModelTally, SiteTally
 from shared.contracts.strict import Mismatch, read
@@ -87,7 +88,7 @@ class Tally:
     def as_bytes(self) -> bytes:
         """As an instance writes it."""
         self._counts.callers = self.callers.packed()
-        return json.dumps(asdict(self._counts), separators=(",", ":"), sort_keys=True).encode()
+        return json.dumps(to_builtins(self._counts), separators=(",", ":"), sort_keys=True).encode()
 
     @classmethod
     def of(cls, data: bytes) -> Tally:

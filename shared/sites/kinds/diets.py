@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from shared.contracts.constraints import Met
 from shared.contracts.items import Json
@@ -13,8 +14,7 @@ from shared.sites.kinds.foods import named, tokens, without
 from shared.sites.values import each, text, texts
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What a diet does without. What is `replaced` has a simple substitute, so that it rules no recipe out."""
 
     refused: frozenset[str]

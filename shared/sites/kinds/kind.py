@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from shared.contracts.items import Json, Value
 from shared.sites.kinds.wording import Wording
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(Struct, frozen=True, kw_only=True):
     """One kind of item, and the switches of the site that holds them.
 
     `name` and `label` are those of a collection, too, that nothing else names. `types` are the schema.org types whose

@@ -6,8 +6,9 @@ Phrases are written as they are read: in lower case, one blank between words; a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct, field
 
 from shared.contracts.constraints import Constraint, Op
 
@@ -34,8 +35,7 @@ class Vocabulary(Protocol):
         """The value below which a share of its items lies; None where no item has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """One condition as it was read, before it has an id."""
 
     field: str
@@ -45,8 +45,7 @@ class Claim:
     hard: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """Tokens up to `end`, without it, were read as these conditions."""
 
     end: int
@@ -57,8 +56,7 @@ Taker = Callable[[Sequence[str], int, Vocabulary], Taken | None]
 """A kind's own reading at one token. Tokens are in lower case, each sign is one. It may look a few tokens ahead."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(Struct, frozen=True, kw_only=True):
     """A column with numbers, in `unit` (as in UNITS of shared/sites/quantities.py; empty for counts and years).
 
     `most` is the column that upper bounds are for, where it is another one. `nouns` come after a number ("4 beds"),
@@ -81,8 +79,7 @@ class Measure:
     band: float = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """A value of a word column, or what stands for it, and the phrases that ask for it.
 
     `meets` are the column's values that satisfy it (the value itself where none are given), `unsure` those that do
@@ -104,8 +101,7 @@ def as_typed(value: str) -> Iterable[str]:
     return (value,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class Named(Struct, frozen=True, kw_only=True):
     """Words that this collection's columns have: places, people, genres. The first field that has a word is meant.
 
     `after` are the phrases that announce one; without any it is read wherever it stands. `keys(value)` are the
@@ -126,8 +122,7 @@ class Named:
         return hash((self.fields, self.after))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Superlative:
+class Superlative(Struct, frozen=True, kw_only=True):
     """Words that ask for an order, where they speak of the kind's items: "newest homes", not "newest trends".
 
     `anything`: whatever noun follows is an item, as in "cheapest headphones".
@@ -139,8 +134,7 @@ class Superlative:
     anything: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loose:
+class Loose(Struct, frozen=True, kw_only=True):
     """Words that mean a number without saying it: a value, or the collection's own quantile. Always soft."""
 
     words: tuple[str, ...]
@@ -152,8 +146,7 @@ class Loose:
     anything: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wording:
+class Wording(Struct, frozen=True, kw_only=True, eq=False):
     """All the words of one kind. `nouns` name its items, in the singular and the plural, `filler` says nothing of them.
 
     `evaluators` decide a field's constraints where comparing its values does not.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from shared.contracts.leaf import LEAF_TYPE, SOURCE_TYPE, Leaf, Source
 from shared.errors import RequestError, UnknownName
@@ -37,8 +38,7 @@ _URN = re.compile(r"urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+", re.ASCII)
 Clause = tuple[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Which entries are listed: all clauses hold, each by one of its values; and in which order, None for rows'."""
 
     words: str | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from shared.errors import NotFound
 from shared.tables.catalogs import Catalog
@@ -19,8 +20,7 @@ from shared.tables.registry.page_tokens import next_token, offset_of, question_o
 FILES, MOST_FILES = 100, 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """A folder of one catalog: its path there, and the access document that lies in it, if one does."""
 
     catalog: Catalog

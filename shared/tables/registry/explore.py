@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from shared.contracts.leaf import LEAF_TYPE
 from shared.contracts.text import whole_number
@@ -22,8 +23,7 @@ FIELDS = ("publisher", "source", "type", "tags")
 BUCKETS, MOST_BUCKETS = 20, 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(Struct, frozen=True):
     """A field to count by: how many buckets to show, and the least count of one."""
 
     field: str
@@ -31,8 +31,7 @@ class Facet:
     min_count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Exploration:
+class Exploration(Struct, frozen=True):
     """POST /explore. `text` is empty for none; empty tuples mean no restriction.
 
     `filter` is as `filter_of` says; None is none.
