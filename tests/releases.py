@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.bucket.file import FileBucket
-from shared.contracts.release import LEXICAL_ROLES, Embedder, Family, Manifest
+from shared.contracts.release import FORMAT_VERSION, LEXICAL_ROLES, Embedder, Family, Manifest
 from shared.release import manifest as manifests
 from shared.release import writer
 
@@ -19,7 +19,7 @@ ROLES = ("vectors", "records", *LEXICAL_ROLES)
 def a_manifest(**changes: Any) -> Manifest:
     """A manifest of five rows in two families, without files."""
     fields: dict[str, Any] = {
-        "format_version": 1,
+        "format_version": FORMAT_VERSION,
         "kind": "tables",
         "catalog": CATALOG,
         "label": "Tables",

@@ -11,7 +11,11 @@ from msgspec import Struct, field
 
 from shared.contracts.strict import Rule, matching
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Releases of version 1 have no crc32.
+READ_VERSIONS = (1, 2)
+RANGE_BYTES = 8 << 20
+"""Files are copied and checked in ranges of so many bytes; the last one is what is left."""
 # The files of a keyword index, by the roles they play in a release; shared/index/lexical.py writes and reads them.
 LEXICAL_ROLES = (
     "lexical.terms",
@@ -22,20 +26,23 @@ LEXICAL_ROLES = (
     "lexical.lengths",
 )
 
+_CRC32 = matching(r"[0-9a-f]{8}")
 Name = Annotated[str, Rule("a name", bool)]
 ReleaseId = Annotated[str, Rule("a release id", bool)]
 Sha256 = Annotated[str, Rule("64 hexadecimal digits", matching(r"[0-9a-f]{64}"))]
+Crc32 = Annotated[list[str], Rule("texts of 8 hexadecimal digits", lambda each: all(map(_CRC32, each)))]
 Deviation = Annotated[float, Rule("0 or more", lambda deviation: deviation >= 0)]
 Count = Annotated[int, Rule("0 or more", lambda count: count >= 0)]
 Positive = Annotated[int, Rule("an integer greater than 0", lambda count: count > 0)]
 
 
 class ReleaseFile(Struct, frozen=True, kw_only=True):
-    """One content-addressed file, `files/<sha256>`, and the role it plays."""
+    """One content-addressed file, `files/<sha256>`, and the role it plays; `crc32` is that of each of its ranges."""
 
     role: Name
     sha256: Sha256
     bytes: Count
+    crc32: Crc32 = field(default_factory=list)
 
 
 class Embedder(Struct, frozen=True, kw_only=True):

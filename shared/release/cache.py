@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
@@ -23,15 +24,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from shared.bucket.base import Bucket
-from shared.contracts.release import ReleaseFile
+from shared.contracts.release import RANGE_BYTES, ReleaseFile
 from shared.errors import CacheUnusable, ObjectMissing, ReleaseCorrupt
 from shared.timed import carried, timed
 
 Advance = Callable[[int], None]
 
-RANGE_BYTES = 8 << 20
 RANGE_THREADS = 8
-_HASH_BYTES = 1 << 20
 _POLL_S = 0.02
 _ELSEWHERE = "set it to a folder that this user alone can write to"
 
@@ -136,17 +135,16 @@ class Cache:
 
 
 def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) -> None:
-    """Compare a file's size and digest with the manifest. Raises ReleaseCorrupt naming it, expected and found.
+    """Compare a file's size and bytes with the manifest. Raises ReleaseCorrupt naming it, expected and found.
 
-    In long pieces: each takes the interpreter's lock anew, and beside a thread that imports it may wait 5 ms for it.
     Read, not mapped: a file that shrinks meanwhile, or a disk that fails, would end the process.
     """
     with path.open("rb", buffering=0) as opened:
         check_size(file, where, os.fstat(opened.fileno()).st_size)
-        digest = _Digest(opened.fileno(), RANGE_BYTES)
-        for _, end in _cuts(file.bytes):
-            advance(digest.extend(end))
-    digest.check(file, where)
+        check = _check_of(opened.fileno(), file, where)
+        for start, end in _cuts(file.bytes):
+            check(start, end)
+            advance(end - start)
 
 
 class _Source(Struct, frozen=True):
@@ -157,22 +155,22 @@ class _Source(Struct, frozen=True):
     file: ReleaseFile
 
     def copy_into(self, target: int, advance: Advance, ranges: Executor) -> None:
-        """Copy into an open file by parallel ranges, and check the digest as they arrive.
+        """Copy into an open file by parallel ranges, and check them as they arrive.
 
-        The digest is taken of what was written, read back from the page cache in order, so it covers the
-        write too and no range has to wait in memory for the ones before it.
+        What is checked is what was written, read back from the page cache in order, so that covers the write too and
+        no range has to wait in memory for the ones before it.
         """
         where = f"{self.file.role} ({self.key})"
         check_size(self.file, where, self.bucket.size(self.key))
-        digest = _Digest(target)
+        check = _check_of(target, self.file, where)
         cuts = _windowed(lambda cut: ranges.submit(self._copy, *cut, target), self.file.bytes)
         with closing(cuts):
             for (start, end), copied in cuts:
                 if copied != end - start:
                     check_size(self.file, where, None if copied is None else start + copied)
                 with timed("verify"):
-                    advance(digest.extend(end))
-        digest.check(self.file, where)
+                    check(start, end)
+                advance(end - start)
 
     def _copy(self, start: int, end: int, target: int) -> int | None:
         """Bytes that were there, or None where the object is gone.
@@ -218,28 +216,34 @@ def _windowed(
         wait([future for _, future in pending if not future.cancel()])
 
 
-class _Digest:
-    """The sha256 of an open file, taken piece by piece from its start."""
+def _check_of(descriptor: int, file: ReleaseFile, where: str) -> Callable[[int, int], None]:
+    """What compares each range of an open file with the manifest, one after the other: by its crc32, which takes less
+    than half the time of a sha256 (129 MB: .06 s, and .12), or where the manifest has none, by the sha256 of them all.
 
-    def __init__(self, descriptor: int, piece_bytes: int = _HASH_BYTES) -> None:
-        self._descriptor = descriptor
-        self._piece_bytes = piece_bytes
-        self._hash = hashlib.sha256()
-        self._end = 0
+    Each range is read at once: a reading takes the interpreter's lock anew, and beside a thread that imports it may
+    wait 5 ms for it.
+    """
+    digest = hashlib.sha256()
 
-    def extend(self, end: int) -> int:
-        """Go on up to `end`; returns the bytes added."""
-        start = self._end
-        most = self._piece_bytes
-        while self._end < end and (piece := os.pread(self._descriptor, min(most, end - self._end), self._end)):
-            self._hash.update(piece)
-            self._end += len(piece)
-        return self._end - start
+    def by_crc32(start: int, end: int) -> None:
+        expected, found = file.crc32[start // RANGE_BYTES], f"{zlib.crc32(_bytes_at(descriptor, start, end)):08x}"
+        if found != expected:
+            raise ReleaseCorrupt(f"{where}: bytes {start} to {end}: expected crc32 {expected}, found {found}")
 
-    def check(self, file: ReleaseFile, where: str) -> None:
-        """Compare with the manifest."""
-        if self._hash.hexdigest() != file.sha256:
-            raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {self._hash.hexdigest()}")
+    def by_sha256(start: int, end: int) -> None:
+        digest.update(_bytes_at(descriptor, start, end))
+        if end == file.bytes and digest.hexdigest() != file.sha256:
+            raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {digest.hexdigest()}")
+
+    return by_crc32 if file.crc32 else by_sha256
+
+
+def _bytes_at(descriptor: int, start: int, end: int) -> bytes:
+    """The bytes from `start` to `end`; fewer where the file ends before."""
+    found = os.pread(descriptor, end - start, start)
+    while len(found) < end - start and (more := os.pread(descriptor, end - start - len(found), start + len(found))):
+        found += more
+    return found
 
 
 def check_size(file: ReleaseFile, where: str, found: int | None) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
 from msgspec import to_builtins
 
-from shared.contracts.release import FORMAT_VERSION, Manifest, Pointer
+from shared.contracts.release import RANGE_BYTES, READ_VERSIONS, Manifest, Pointer
 from shared.contracts.strict import Mismatch, read
 from shared.errors import ReleaseCorrupt, ReleaseIncompatible, SettingsError
 
@@ -105,7 +105,7 @@ def parse(data: bytes, catalog: str, release_id: str, kind: Kind | None = None) 
             f"manifest of release {release_id}: expected a sha256 that begins {expected}, found {_digest(data)}"
         )
     where = f"manifest of release {release_id}"
-    manifest = _parsed(data, Manifest, where, version=FORMAT_VERSION)
+    manifest = _parsed(data, Manifest, where, versions=READ_VERSIONS)
     _same(where, "created_at", release_id.partition("-")[0], _stamp(manifest.created_at))
     _same(where, "catalog", catalog, manifest.catalog)
     check(manifest, kind or manifest.kind, where)
@@ -122,9 +122,10 @@ def parse_pointer(data: bytes, catalog: str) -> Pointer:
 
 def check(manifest: Manifest, kind: Kind, where: str = "manifest") -> None:
     """Whether a manifest agrees with itself. Raises ReleaseIncompatible naming field, expected and found."""
-    _same(where, "format_version", FORMAT_VERSION, manifest.format_version)
+    _check_version(where, READ_VERSIONS, manifest.format_version)
     _same(where, "kind", kind, manifest.kind)
     _check_roles(manifest, where)
+    _check_ranges(manifest, where)
     _check_families(manifest, where)
 
 
@@ -140,6 +141,18 @@ def _check_roles(manifest: Manifest, where: str) -> None:
     for required in _REQUIRED_ROLES[manifest.kind]:
         if required not in roles:
             raise _wrong(where, "files", f"one with role {required!r}", f"only {', '.join(sorted(roles)) or 'none'}")
+
+
+def _check_ranges(manifest: Manifest, where: str) -> None:
+    """Every range of every file has its crc32, but in version 1, where none has."""
+    for file in manifest.files:
+        ranges = -(-file.bytes // RANGE_BYTES) if manifest.format_version > 1 else 0
+        _same(where, f"crc32 of {file.role!r}, their number", ranges, len(file.crc32))
+
+
+def _check_version(where: str, versions: Sequence[int], found: object) -> None:
+    if type(found) is not int or found not in versions:
+        raise _wrong(where, "format_version", " or ".join(map(repr, versions)), repr(found))
 
 
 def _check_families(manifest: Manifest, where: str) -> None:
@@ -160,10 +173,10 @@ def _all_different(where: str, what: str, names: list[str]) -> None:
         _same(where, f"families that name the {what} {name!r}", 1, names.count(name))
 
 
-def _parsed(data: bytes, model: type[Document], where: str, version: int | None = None) -> Document:
+def _parsed(data: bytes, model: type[Document], where: str, versions: Sequence[int] = ()) -> Document:
     document = _json_object(data, where)
-    if version is not None:  # first of all: a later format may differ in every other field
-        _same(where, "format_version", version, document.get("format_version"))
+    if versions:  # first of all: a later format may differ in every other field
+        _check_version(where, versions, document.get("format_version"))
     try:
         return read(model, document)
     except Mismatch as mismatch:

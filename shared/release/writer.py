@@ -7,6 +7,7 @@ Files whose manifest is still to come are announced (shared/release/underway.py)
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from shared.bucket.base import Bucket
-from shared.contracts.release import Manifest, Pointer, ReleaseFile
+from shared.contracts.release import FORMAT_VERSION, RANGE_BYTES, Manifest, Pointer, ReleaseFile
 from shared.errors import ObjectMissing, PreconditionFailed, ReleaseError, ReleaseMissing
 from shared.release import manifest as manifests
 from shared.release import underway
@@ -63,7 +64,7 @@ def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
     not sent again. Raises ReleaseIncompatible, before anything is sent, where the manifest contradicts itself.
     """
     described = [describe(role, path) for role, path in sorted(files.items())]
-    complete = replace(manifest, files=described)
+    complete = replace(manifest, format_version=FORMAT_VERSION, files=described)
     manifests.check(complete, complete.kind)
     release_id, data = manifests.id_of(complete), manifests.encode(complete)
     manifests.parse(data, complete.catalog, release_id)
@@ -77,10 +78,13 @@ def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
 
 
 def describe(role: str, path: Path) -> ReleaseFile:
-    """A file as a manifest names it: role, digest and size."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-        return ReleaseFile(role=role, sha256=digest.hexdigest(), bytes=file.tell())
+    """A file as a manifest names it: role, digest, size and the crc32 of each range."""
+    digest, crc32 = hashlib.sha256(), []
+    with path.open("rb", RANGE_BYTES) as file:
+        while piece := file.read(RANGE_BYTES):
+            digest.update(piece)
+            crc32.append(f"{zlib.crc32(piece):08x}")
+        return ReleaseFile(role=role, sha256=digest.hexdigest(), bytes=file.tell(), crc32=crc32)
 
 
 def switch(bucket: Bucket, catalog: str, release_id: str) -> Pointer:

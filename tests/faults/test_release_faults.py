@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ from releases import (
 )
 
 from shared.bucket.file import FileBucket
+from shared.contracts.release import RANGE_BYTES
 from shared.edge.process import Hosted
 from shared.errors import CacheUnusable, ReleaseCorrupt, ReleaseError, ReleaseIncompatible
 from shared.release import manifest as manifests
 from shared.release import reader, writer
-from shared.release.cache import RANGE_BYTES
 
 PLACES = pytest.mark.parametrize("place", ["in place", "copied"])
 
@@ -53,6 +54,13 @@ def rewritten(bucket: FileBucket, release_id: str, **changes: Any) -> str:
     pointer = {"release": other, "previous": release_id, "switched_at": "2026-01-31T12:00:00Z"}
     bucket.put(manifests.pointer_key(CATALOG), json.dumps(pointer).encode())
     return other
+
+
+def as_version_1(bucket: FileBucket, release_id: str) -> str:
+    """The release as it was written before its manifest had a crc32 of each range; current."""
+    document = json.loads(bucket.read(manifests.manifest_key(CATALOG, release_id)))
+    files = [{name: value for name, value in file.items() if name != "crc32"} for file in document["files"]]
+    return rewritten(bucket, release_id, format_version=1, files=files)
 
 
 @PLACES
@@ -95,23 +103,41 @@ def test_R01_a_file_that_shrinks_while_it_is_copied_is_refused(bucket: FileBucke
 @PLACES
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("position", [0, 500, 999])
-def test_R02_one_flipped_bit_is_refused_with_both_digests(
+def test_R02_one_flipped_bit_is_refused_with_both_checksums(
     bucket: FileBucket, tmp_path: Path, place: str, role: str, position: int
 ) -> None:
-    release_id = published(bucket, tmp_path)
-    expected = digest_of(bucket, release_id, role)
-    path = file_of(bucket, release_id, role)
+    path = file_of(bucket, published(bucket, tmp_path), role)
+    expected = zlib.crc32(path.read_bytes())
     flip_a_bit(path, position)
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    with pytest.raises(ReleaseCorrupt, match=rf"^{role} .*: expected sha256 {expected}, found {found}$"):
+    said = f"bytes 0 to 1000: expected crc32 {expected:08x}, found {zlib.crc32(path.read_bytes()):08x}"
+    with pytest.raises(ReleaseCorrupt, match=rf"^{role} .*: {said}$"):
         fetch(bucket, tmp_path, place)
 
 
+@PLACES
+def test_R02_one_flipped_bit_is_refused_by_the_sha256_where_a_release_has_no_crc32(
+    bucket: FileBucket, tmp_path: Path, place: str
+) -> None:
+    release_id = as_version_1(bucket, published(bucket, tmp_path))
+    assert fetch(bucket, tmp_path, place).manifest.format_version == 1
+    expected = digest_of(bucket, release_id, "records")
+    path = file_of(bucket, release_id, "records")
+    flip_a_bit(path)
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(ReleaseCorrupt, match=rf"^records .*: expected sha256 {expected}, found {found}$"):
+        fetch(bucket, tmp_path / "again", place)
+
+
 @pytest.mark.parametrize("part", [0, 1, 2])
-def test_R02_a_flipped_bit_in_any_range_is_refused(bucket: FileBucket, tmp_path: Path, part: int) -> None:
-    path = file_of(bucket, published(bucket, tmp_path, size=2 * RANGE_BYTES + 10), "vectors")
+@pytest.mark.parametrize("version", [1, 2])
+def test_R02_a_flipped_bit_in_any_range_is_refused(bucket: FileBucket, tmp_path: Path, part: int, version: int) -> None:
+    release_id = published(bucket, tmp_path, size=2 * RANGE_BYTES + 10)
+    path = file_of(bucket, release_id, "vectors")
     flip_a_bit(path, part * RANGE_BYTES + 5)
-    with pytest.raises(ReleaseCorrupt, match="expected sha256"):
+    if version == 1:
+        as_version_1(bucket, release_id)
+    said = "expected sha256" if version == 1 else f"bytes {part * RANGE_BYTES} to .*: expected crc32"
+    with pytest.raises(ReleaseCorrupt, match=said):
         reader.fetch(remote(bucket), CATALOG, ["vectors"], tmp_path / "cache")
     assert list((tmp_path / "cache" / "files").iterdir()) == []
 
@@ -147,7 +173,7 @@ def test_R02_the_release_that_is_loaded_goes_on_when_the_next_one_is_broken(buck
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 99}, "format_version: expected 1, found 99"),
+        ({"format_version": 99}, "format_version: expected 1 or 2, found 99"),
         ({"kind": "items"}, "kind: expected 'tables', found 'items'"),
         ({"embedder": {"provider": "embedded", "model": "tiny", "dimension": 0}}, r"embedder\.dimension: .*found '0'"),
         ({"embedder": {"provider": "embedded", "model": "", "dimension": 4}}, r"embedder\.model: .*found ''"),
@@ -236,13 +262,19 @@ def test_R07_a_file_deleted_while_it_is_copied_is_an_error_where_the_pointer_did
         reader.fetch(remote(bucket, bucket.delete), CATALOG, None, tmp_path / "cache")
 
 
+def claims_more_than_the_disk_has(bucket: FileBucket, release_id: str, folder: Path) -> int:
+    """The release with a file that is larger than the disk, and its size."""
+    document = json.loads(bucket.read(manifests.manifest_key(CATALOG, release_id)))
+    huge = shutil.disk_usage(folder).total + 1
+    document["files"][0] |= {"bytes": huge, "crc32": ["0" * 8] * -(-huge // RANGE_BYTES)}
+    rewritten(bucket, release_id, files=document["files"])
+    return huge
+
+
 def test_R10_a_cache_without_room_is_refused_before_anything_is_copied(bucket: FileBucket, tmp_path: Path) -> None:
     """A manifest may claim any size; this one claims more than the disk has."""
     release_id = published(bucket, tmp_path)
-    document = json.loads(bucket.read(manifests.manifest_key(CATALOG, release_id)))
-    huge = shutil.disk_usage(tmp_path).total + 1
-    document["files"][0]["bytes"] = huge
-    rewritten(bucket, release_id, files=document["files"])
+    huge = claims_more_than_the_disk_has(bucket, release_id, tmp_path)
     far = remote(bucket)
     with pytest.raises(
         CacheUnusable,
@@ -256,9 +288,7 @@ def test_R10_what_nobody_holds_makes_room(bucket: FileBucket, tmp_path: Path) ->
     published(bucket, tmp_path)
     reader.fetch(remote(bucket), CATALOG, None, tmp_path / "cache").close()
     release_id = published(bucket, tmp_path, "b")
-    document = json.loads(bucket.read(manifests.manifest_key(CATALOG, release_id)))
-    document["files"][0]["bytes"] = shutil.disk_usage(tmp_path).total + 1
-    rewritten(bucket, release_id, files=document["files"])
+    claims_more_than_the_disk_has(bucket, release_id, tmp_path)
     with pytest.raises(CacheUnusable):
         reader.fetch(remote(bucket), CATALOG, None, tmp_path / "cache")
     assert list((tmp_path / "cache" / "files").iterdir()) == []

@@ -163,7 +163,7 @@ def break_current(tmp_path: Path, how: str, catalog: str = CATALOG) -> None:
     if how == "altered":
         repointed(tmp_path, catalog, data.replace(b'"rows":12', b'"rows":13'), current)
     elif how == "newer":
-        later = data.replace(b'"format_version":1', b'"format_version":2')
+        later = data.replace(b'"format_version":2', b'"format_version":3')
         repointed(tmp_path, catalog, later, f"{current.partition('-')[0]}-{hashlib.sha256(later).hexdigest()[:12]}")
     else:
         bucket.delete(manifests.manifest_key(catalog, current))
@@ -171,7 +171,7 @@ def break_current(tmp_path: Path, how: str, catalog: str = CATALOG) -> None:
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [("altered", "expected a sha256"), ("newer", "format_version: expected 1, found 2"), ("gone", "is missing")],
+    [("altered", "expected a sha256"), ("newer", "format_version: expected 1 or 2, found 3"), ("gone", "is missing")],
 )
 def test_a_current_release_that_cannot_be_read_is_replaced_by_force_alone(tmp_path: Path, how: str, said: str) -> None:
     write_leaves(tmp_path / "leaves")

@@ -24,7 +24,9 @@ from shared.index.items import write_items
 from shared.index.records import write_records
 from shared.release import manifest as manifests
 
-FILES = [{"role": role, "sha256": f"{number:064x}", "bytes": 10} for number, role in enumerate(ROLES)]
+FILES = [
+    {"role": role, "sha256": f"{number:064x}", "bytes": 10, "crc32": ["0" * 8]} for number, role in enumerate(ROLES)
+]
 
 
 def whole(**changes: Any) -> Manifest:
@@ -72,8 +74,9 @@ def test_a_time_without_zone_or_sense_is_refused(time: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 2}, r"format_version: expected 1, found 2"),
-        ({"format_version": None}, r"format_version: expected 1, found None"),
+        ({"format_version": 3}, r"format_version: expected 1 or 2, found 3"),
+        ({"format_version": None}, r"format_version: expected 1 or 2, found None"),
+        ({"format_version": True}, r"format_version: expected 1 or 2, found True"),
         ({"kind": "pictures"}, r"kind: .*'tables' or 'items'.*found 'pictures'"),
         ({"catalog": "other"}, r"catalog: expected 'built-in', found 'other'"),
         ({"created_at": "2027-01-31T12:00:00Z"}, r"created_at: expected '20260131T120000Z', found '20270131T120000Z'"),
@@ -91,6 +94,12 @@ def test_a_time_without_zone_or_sense_is_refused(time: str) -> None:
         ({"files": [*FILES, FILES[0]]}, r"files with role 'vectors': expected 1, found 2"),
         ({"files": [{**FILES[0], "sha256": "../../x"}, *FILES[1:]]}, r"files\.0\.sha256: .*found '\.\./\.\./x'"),
         ({"files": [{**FILES[0], "bytes": -1}, *FILES[1:]]}, r"files\.0\.bytes: .*found '-1'"),
+        (
+            {"files": [{**FILES[0], "crc32": ["0"]}, *FILES[1:]]},
+            r"files\.0\.crc32: expected texts of 8 hexadecimal digits, found \"\['0'\]\"",
+        ),
+        ({"files": [{**FILES[0], "crc32": []}, *FILES[1:]]}, r"crc32 of 'vectors', their number: expected 1, found 0"),
+        ({"format_version": 1}, r"crc32 of 'vectors', their number: expected 0, found 1"),
         ({"surprise": 1}, r"surprise: expected no such field, found 'surprise'"),
         ({"label": None}, r"label: expected a text, found 'None'"),
         ({"rows": True}, r"rows: expected an integer, found 'True'"),

@@ -11,10 +11,10 @@ import pytest
 from releases import CATALOG, ROLES, RemoteBucket, a_bucket, a_manifest, digest_of, published, remote, some_files
 
 from shared.bucket.file import FileBucket
-from shared.contracts.release import LEXICAL_ROLES
+from shared.contracts.release import LEXICAL_ROLES, RANGE_BYTES
 from shared.errors import BucketError, CacheUnusable, ReleaseCorrupt, ReleaseIncompatible, ReleaseMissing
 from shared.release import reader, writer
-from shared.release.cache import RANGE_BYTES, Cache
+from shared.release.cache import Cache
 
 # From Python 3.12 on a fork beside threads warns; what a fork beside threads does is what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -60,7 +60,7 @@ def test_a_file_that_shrinks_while_it_is_checked_is_refused(bucket: FileBucket, 
                 path.chmod(0o600)
                 os.truncate(path, RANGE_BYTES)
 
-    with pytest.raises(ReleaseCorrupt, match="expected sha256"):
+    with pytest.raises(ReleaseCorrupt, match="expected crc32"):
         reader.fetch(bucket, CATALOG, ["vectors"], cache, shrink)
 
 
