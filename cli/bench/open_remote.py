@@ -146,7 +146,7 @@ def copy(source: Source, folder: Path) -> None:
 
 
 def open_release(source: Source, folder: Path) -> None:
-    """Into an empty cache: fetched, digests checked, every file mapped and its shape checked."""
+    """Into an empty cache: fetched, bytes checked, every file mapped and its shape checked."""
     from shared.index.lexical import Lexical
     from shared.index.records import Records
     from shared.index.scan import Vectors
@@ -175,7 +175,7 @@ def _get(source: Source, file: ReleaseFile) -> urllib.request.Request:
 def _judge(seconds: Mapping[str, list[float]]) -> dict[str, Any]:
     medians = {name: statistics.median(runs) for name, runs in seconds.items()}
     found = medians["ready"] / medians["plain copy"]
-    rule = f"ready, digests checked, in at most {MOST_TIMES_THE_COPY} x the plain copy"
+    rule = f"ready, bytes checked, in at most {MOST_TIMES_THE_COPY} x the plain copy"
     return {
         "medians": medians,
         "bar": {"rule": rule, "found": found, "most": MOST_TIMES_THE_COPY, "met": found <= MOST_TIMES_THE_COPY},

@@ -58,13 +58,15 @@ class Reading(Struct, frozen=True):
     """What was read from a question. `subject` is the rest of it: what the thing is, with nothing read left in it.
 
     `subject` is empty where the question says nothing else ("4 bedrooms under $300k"): then every item that meets
-    the constraints is an answer. `is_partial`: the question goes on behind what is read of one.
+    the constraints is an answer. `is_partial`: the question goes on behind what is read of one. `unknown` are words
+    that name somebody whom nothing here names, so that they are no condition.
     """
 
     subject: str
     constraints: tuple[Constraint, ...] = ()
     order: Order | None = None
     is_partial: bool = False
+    unknown: tuple[str, ...] = ()
 
     @property
     def says_anything(self) -> bool:

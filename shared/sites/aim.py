@@ -115,11 +115,16 @@ def aimed(query: str, site: Site) -> Aim:
 
 
 def unread_rest(aim: Aim) -> list[Notice]:
-    """Where a question is longer than what is read of one: that conditions may stand in the rest."""
-    if not aim.reading.is_partial:
-        return []
-    message = "The question is long: conditions were read from its beginning only; results are held to no others."
-    return [notice("constraints_unread", message, reason="question_too_long")]
+    """Where a question is longer than what is read of one, or names somebody who is not known here: that it does."""
+    notices = []
+    if aim.reading.is_partial:
+        message = "The question is long: conditions were read from its beginning only; results are held to no others."
+        notices.append(notice("constraints_unread", message, reason="question_too_long"))
+    if aim.reading.unknown:
+        said = ", ".join(f"“{each}”" for each in aim.reading.unknown)
+        message = f"Nobody here has such a name, so results are not held to it: {said}."
+        notices.append(notice("constraints_unread", message, reason="name_unknown", texts=list(aim.reading.unknown)))
+    return notices
 
 
 def unread(query: str, reason: str) -> tuple[Aim, list[Notice]]:

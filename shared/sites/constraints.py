@@ -30,6 +30,7 @@ _ARTICLES = frozenset("a an any the too very so that - really overly super in of
 _TOO = frozenset(("too", "so", "not", "no", "less", "more", "very"))
 _GOES_ON = frozenset(("and", "or", "nor"))
 _EXCEPT = frozenset(("not", "except", "excluding", "besides"))
+_LONGEST_UNKNOWN = 3
 _MOST_BETWEEN = 4
 """Words that may stand between "not" and what it denies: "not the one from 1922"."""
 
@@ -62,12 +63,12 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     spans = [span for span in reader.spans(most) if span.end <= most]
     constraints = tuple(_numbered(text, reader.tokens, spans))
     order = next((_order(text, reader.tokens, span, span.order) for span in spans if span.order), None)
-    if not constraints and order is None:
-        return Reading(text, is_partial=is_partial)
-    cuts = [
-        (reader.tokens[span.start].start, reader.tokens[span.end - 1].end) for span in spans if not span.is_left_to_rank
-    ]
-    return Reading(subject_of(text, cuts, kind.wording), constraints, order, is_partial)
+    unknown = tuple(text[told[start].start : told[end - 1].end] for start, end in reader.unknown if end <= most)
+    if not constraints and order is None and not reader.without:
+        return Reading(text, is_partial=is_partial, unknown=unknown)
+    taken = [(span.start, span.end) for span in spans if not span.is_left_to_rank]
+    cuts = [(told[start].start, told[end - 1].end) for start, end in sorted([*taken, *reader.without])]
+    return Reading(subject_of(text, cuts, kind.wording), constraints, order, is_partial, unknown)
 
 
 def _counted(told: Sequence[Token]) -> int:
@@ -108,9 +109,15 @@ class _Reader:
         self._lexis = lexis
         self._known = known
         self._spans: list[_Span] = []
+        self.unknown: list[tuple[int, int]] = []
+        self.without: list[tuple[int, int]] = []
 
     def spans(self, most: int) -> list[_Span]:
-        """Every span that begins among the first `most` tokens, in order; hedged ones are soft."""
+        """Every span that begins among the first `most` tokens, in order; hedged ones are soft.
+
+        Where a name must stand and none that is known here does, `unknown` has its tokens and those that announce it;
+        `without` has those of them that are denied, with the denial: to search for them would find what is not wanted.
+        """
         at = 0
         hedge: int | None = None
         while at < most:
@@ -124,6 +131,7 @@ class _Reader:
                 self._keep(span, hedge)
                 at, hedge = span.end, None if hedge is None else span.end
             else:
+                self._notice_unknown(at)
                 at += 1
         return self._spans
 
@@ -149,6 +157,23 @@ class _Reader:
             return end
         self._spans[-1] = replace(last, claims=_soft(last.claims), end=end)
         return hedge
+
+    def _notice_unknown(self, at: int) -> None:
+        """`directed by Someone Else`: up to three words, as long as they can be a name."""
+        found = self._lexis.sure_names.at(self._words, at)
+        if found is None or (self.unknown and at < self.unknown[-1][1]):
+            return
+        start = end = found[0]
+        while end < min(len(self._words), start + _LONGEST_UNKNOWN) and self._can_be_named(end):
+            end += 1
+        if end > start:
+            self.unknown.append((at, end))
+            if at and self._words[at - 1] in _EXCEPT:
+                self.without.append((at - 1, end))
+
+    def _can_be_named(self, at: int) -> bool:
+        word = self._words[at]
+        return word.isalpha() and word not in self._lexis.prepositions | self._lexis.nouns | _GOES_ON
 
     def _quoted(self, at: int) -> int | None:
         """Where what is quoted from here on ends."""

@@ -42,6 +42,7 @@ class Lexis:
         self.measures = Measures(wording)
         self.choices = Phrases([(word, each) for each in wording.choices for word in each.words])
         self.names = Phrases([(word, each) for each in wording.names for word in each.after])
+        self.sure_names = Phrases([(word, each) for each in wording.names for word in each.sure])
         self.anywhere = [each for each in wording.names if not each.after]
         self.orders = Phrases([(word, each) for each in wording.orders for word in each.words])
         self.loose = Phrases([(word, each) for each in wording.loose for word in each.words])

@@ -86,6 +86,17 @@ def test_of_a_question_that_is_longer_than_is_read_that_is_said_and_its_beginnin
     assert {each["field"] for each in stated["constraints"]} >= {"difficulty", "length_km"}
 
 
+def test_of_a_director_whom_nothing_here_names_that_is_said(sites: Service):
+    events = read(sites, "/sites/movies/ask", query="a musical not directed by Stanley Donen", mode="list")
+    [said] = [
+        notice for event in events if event["message_type"] == "usage" for notice in event["content"]["notices"]
+        if notice["code"] == "constraints_unread"
+    ]  # fmt: skip
+    assert (said["reason"], said["texts"]) == ("name_unknown", ["directed by Stanley Donen"])
+    [stated] = [event["content"] for event in events if event["message_type"] == "restrictions"]
+    assert [each["value"] for each in stated["constraints"]] == ["musical"]
+
+
 def test_a_site_answers_at_a_trailing_slash_too(sites: Service):
     assert names(read(sites, "/sites/trails/ask/", query="waterfall"))
 

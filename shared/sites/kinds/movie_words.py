@@ -98,12 +98,14 @@ _STARRING = Named(
         "starring", "that star", "that stars", "which stars", "stars", "featuring", "played by", "acted by", "actor",
         "actress", "with actor", "with actress", "co starring", "starred by",
     ),
+    sure=("starring", "with actor", "with actress", "acted by"),
     keys=with_surname,
 )  # fmt: skip
 _WITH = Named(fields=("actors",), after=("with", "without", "and", "or"), keys=spellings)
 _DIRECTED = Named(
     fields=("directors",),
     after=("directed by", "director", "by director", "that were directed by", "from director", "direction by"),
+    sure=("directed by", "by director", "from director"),
     keys=with_surname,
 )  # fmt: skip
 _BY = Named(fields=("directors", "actors"), after=("by", "from"), keys=spellings)
@@ -151,6 +153,26 @@ def of_a_century(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | N
     return None
 
 
+# What films of a genre are called one by one, where an article stands before and nothing that it could belong to behind.
+_CALLED = frozenset("comedy drama western musical thriller documentary whodunit biopic satire cartoon".split())
+_GENRE_CALLED = {"whodunit": "mystery", "biopic": "biography", "cartoon": "animated"}
+_OF_A_PLOT = frozenset("about of in on at during into from behind to through inside and or like".split())
+_GOES_ON_OF_IT = frozenset(
+    """after before from in with without starring about directed by set under over where that which made released for
+    and not featuring based between since until rated , . ; ? ! ) (""".split()
+)
+
+
+def of_one_genre(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | None:
+    """`a musical after 1950`, `a dark comedy`: one film of a genre; but not `about a musical`, nor `a western town`."""
+    if words[at] not in _CALLED or (at + 1 < len(words) and words[at + 1] not in _GOES_ON_OF_IT):
+        return None
+    article = next((place for place in (at - 1, at - 2) if place >= 0 and words[place] in ("a", "an")), None)
+    if article is None or (article and words[article - 1] in _OF_A_PLOT):
+        return None
+    return Taken(at + 1, (Claim("genres", "has", _GENRE_CALLED.get(words[at], words[at])),))
+
+
 _ANY_WORK = (*_WORKS, "releases", *(plural for _, plurals in _GENRES.values() for plural in plurals))
 
 WORDING = Wording(
@@ -190,5 +212,5 @@ WORDING = Wording(
         Loose(words=("recent", "new"), field="year", op=">=", quantile=0.9),
         Loose(words=("old", "classic", "vintage"), field="year", op="<=", value=1970.0),
     ),
-    takers=(of_somebody, of_a_century),
+    takers=(of_somebody, of_a_century, of_one_genre),
 )  # fmt: skip
