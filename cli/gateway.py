@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from shared.bucket.base import bucket_of
 from shared.edge.app import MOUNTED, App
 from shared.edge.directory import OF_ALL, of_all
-from shared.edge.hosting import Engine, bucket_of, engine, site_engine
+from shared.edge.hosting import Engine, engine, site_engine
 from shared.edge.hosting_tables import Searched, host_searched
 from shared.edge.route import route_of
 from shared.edge.stats.recorder import Recorder

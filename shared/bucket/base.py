@@ -77,3 +77,20 @@ def open_bucket(url: str, settings: Settings | None = None) -> Bucket:
 
         return S3Bucket(url, settings)
     raise SettingsError(f"bucket URL {without_userinfo(url)!r}: expected gs://…, s3://… or file:///…")
+
+
+def bucket_of(settings: Settings) -> Bucket:
+    """The bucket that BUCKET_URL names; nothing is sent yet. Raises SettingsError."""
+    if not settings.bucket_url:
+        raise SettingsError(
+            "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
+        )
+    return opened_as("BUCKET_URL", settings.bucket_url, settings)
+
+
+def opened_as(name: str, url: str, settings: Settings) -> Bucket:
+    """The bucket behind a URL that the setting of this name has. Raises SettingsError naming it."""
+    try:
+        return open_bucket(url, settings)
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error.message}") from error

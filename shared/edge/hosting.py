@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
-from shared.bucket.base import Bucket, open_bucket
+from shared.bucket.base import bucket_of
 from shared.edge.memory import memory_allows
 from shared.edge.process import Hosted, ProcessLoop
-from shared.errors import SettingsError
 from shared.settings import Settings
 from shared.sites.store_choice import Stores, store_of
 from shared.timed import timed
@@ -69,13 +68,6 @@ def site_engine(settings: Settings) -> Engine:
     from shared.models.choice import Models
 
     return Engine(Models(settings, may_lack_a_key=True), ProcessLoop(), Stores(settings))
-
-
-def bucket_of(settings: Settings) -> Bucket:
-    """The bucket that BUCKET_URL names. Raises SettingsError."""
-    if not settings.bucket_url:
-        raise SettingsError("BUCKET_URL is not set: expected the URL under which releases lie")
-    return open_bucket(settings.bucket_url, settings)
 
 
 def hosted_by(open_: Callable[[Progress], M], settings: Settings, loop: ProcessLoop | None) -> Hosted[M]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from shared.models.features import content_words
 from shared.models.ledger import Ledger
-from shared.models.provider import Evidence, Provider
+from shared.models.provider import Evidence, Provider, unsaid
 from shared.models.sentences import sentences, trimmed
 
 MODEL = "askbucket/embedded-writer"
@@ -67,14 +67,18 @@ class EmbeddedWriter:
         return joined(topic, query) if topic else ""
 
     async def compose(self, mode: str, query: str, evidence: Sequence[Evidence], ledger: Ledger) -> str:  # noqa: ARG002
-        """The results' names, then the first sentence of each of the first three that has one; "" for none."""
+        """The results' names, then the first sentence of each of the first three that has one; "" for none.
+
+        Where some are known to meet what was asked, those; where none is, all, and that it is not known.
+        """
         ledger.record(target="embedded", model=MODEL, stage="generation", elapsed_ms=0)
+        doubt, evidence = unsaid(evidence), [each for each in evidence if not each.is_open] or evidence
         names = list(dict.fromkeys(_names(evidence)))[:_NAMED]
         if not names:
             return ""
         said = (first for each in evidence if (first := _first_sentence(each.description)))
         quoted = list(dict.fromkeys(said))[:_QUOTED]
-        return " ".join([f"{_opening(mode, len(evidence))} {_listed(names)}.", *quoted])
+        return " ".join([*doubt, f"{_opening(mode, len(evidence))} {_listed(names)}.", *quoted])
 
 
 def leans(query: str) -> bool:

@@ -101,12 +101,19 @@ class ItemVerdict(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """One result, as a writer is shown it."""
+    """One result, as a writer is shown it. `is_open`: its record leaves out something that the question demands."""
 
     name: str
     url: str
     description: str
     record: Mapping[str, Any]
+    is_open: bool = False
+
+
+def unsaid(evidence: Sequence[Evidence]) -> list[str]:
+    """What prose over these results has to begin with where of none of them it is known that it is an answer."""
+    all_open = bool(evidence) and all(each.is_open for each in evidence)
+    return ["No record here says whether it meets all that was asked."] if all_open else []
 
 
 Tier = Literal["simple", "hard"]

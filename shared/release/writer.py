@@ -172,8 +172,9 @@ def prune(bucket: Bucket, catalog: str, keep: int, grace_s: float = underway.GRA
 
 
 def _may_be_switched_to(release_id: str, pointer: Pointer | None, grace_s: float) -> bool:
-    """Whether a build may have written this manifest a moment ago and be about to point to it."""
-    return manifests.age_s(release_id) < grace_s and (pointer is None or release_id > pointer.release)
+    """Whether a build may have written this manifest a moment ago and be about to point to it: an id has its second."""
+    is_later = pointer is None or release_id.partition("-")[0] >= pointer.release.partition("-")[0]
+    return is_later and manifests.age_s(release_id) < grace_s
 
 
 def _delete(bucket: Bucket, keys: Iterable[str]) -> None:

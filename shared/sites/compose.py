@@ -10,7 +10,7 @@ from shared.contracts.ask import AskRequest
 from shared.contracts.notices import Notice, notice
 from shared.errors import Unavailable
 from shared.models.ledger import Ledger
-from shared.models.provider import Evidence, Writer
+from shared.models.provider import Evidence, Writer, unsaid
 from shared.sites.bands import Card
 from shared.sites.grounding import checked
 from shared.sites.rank import own_words
@@ -65,7 +65,9 @@ def evidence_of(card: Card) -> Evidence:
     item = card.found.item
     own = own_words(card.found, EVIDENCE_CHARS)
     description = card.description if card.description == own or not own else f"{card.description} {own}".strip()
-    return Evidence(item.name, item.url, description, item.record)
+    standing = card.found.standing
+    is_open = standing is not None and standing.is_told and standing.met is None
+    return Evidence(item.name, item.url, description, item.record, is_open)
 
 
 def from_names(evidence: Sequence[Evidence]) -> str:
@@ -73,7 +75,7 @@ def from_names(evidence: Sequence[Evidence]) -> str:
     names = [each.name for each in evidence if each.name][:NAMED]
     said = [closed(each.description) for each in evidence if each.description][:QUOTED]
     found = [f"The best matches are {listed(names)}."] if len(names) > 1 else [f"The best match is {listed(names)}."]
-    return " ".join([*found, *said])
+    return " ".join([*unsaid(evidence), *found, *said])
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shared.bucket.base import Bucket, open_bucket
+from shared.bucket.base import Bucket, bucket_of
 from shared.contracts.release import LEXICAL_ROLES, Manifest
-from shared.errors import ModelUnavailable, ReleaseIncompatible, SettingsError, Stopping
+from shared.errors import ModelUnavailable, ReleaseIncompatible, Stopping
 from shared.index.items import IDS_ROLE, VECTOR_ROLES
 from shared.release.reader import Progress, Release, fetch
 from shared.settings import Settings
@@ -42,7 +42,7 @@ def fetching(
     What is needed of it its manifest settles: without models, or where they do not have its embedder, only what words
     need is fetched. Raises SettingsError without a bucket, or for a store that cannot be reached.
     """
-    bucket, store = _bucket(settings), store_of(settings, name)
+    bucket, store = bucket_of(settings), store_of(settings, name)
     owned = Stores(settings) if stores is None and store == "cosmos" else None
     with ThreadPoolExecutor(3, thread_name_prefix="coming") as threads:
         coming = Coming(bucket, threads, models, owned)
@@ -133,17 +133,6 @@ class Coming:
             _check_ids(roles, manifest)
         self._embedder = self._threads.submit(self._models.embedder, manifest.embedder)
         return (*WORD_ROLES, *(VECTOR_ROLES if self._cosmos is None else (IDS_ROLE,)))
-
-
-def _bucket(settings: Settings) -> Bucket:
-    if not settings.bucket_url:
-        raise SettingsError(
-            "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
-        )
-    try:
-        return open_bucket(settings.bucket_url, settings)
-    except SettingsError as error:
-        raise SettingsError(f"BUCKET_URL: {error.message}") from error
 
 
 def _check_ids(roles: Collection[str], manifest: Manifest) -> None:

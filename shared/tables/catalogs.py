@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from shared.bucket.base import Bucket, open_bucket
+from shared.bucket.base import Bucket, bucket_of, opened_as
 from shared.contracts.leaf import Leaf, Source
 from shared.errors import CatalogConflict, SettingsError
 from shared.index.records import Records
@@ -80,25 +80,14 @@ def mounts(settings: Settings) -> tuple[Mount, ...]:
 
     Raises SettingsError, also for a name that could be no catalog's.
     """
-    if not settings.bucket_url:
-        raise SettingsError(
-            "BUCKET_URL is not set: expected the URL under which releases lie, such as file:///srv/askbucket"
-        )
-    names = {BUILT_IN: settings.bucket_url}
+    found = {BUILT_IN: bucket_of(settings)}
     for item in filter(None, (part.strip() for part in settings.ard_catalogs.split(","))):
         name, _, url = item.partition("=")
-        if name in names:
+        if name in found:
             raise SettingsError(f"ARD_CATALOGS names {name!r} twice")
         pointer_key(name)
-        names[name] = url or settings.bucket_url
-    return tuple(Mount(name, _bucket(name, url, settings)) for name, url in names.items())
-
-
-def _bucket(name: str, url: str, settings: Settings) -> Bucket:
-    try:
-        return open_bucket(url, settings)
-    except SettingsError as error:
-        raise SettingsError(f"{'BUCKET_URL' if name == BUILT_IN else 'ARD_CATALOGS'}: {error.message}") from error
+        found[name] = opened_as("ARD_CATALOGS", url or settings.bucket_url, settings)
+    return tuple(Mount(name, bucket) for name, bucket in found.items())
 
 
 def combine(catalogs: Sequence[Catalog]) -> None:

@@ -11,6 +11,8 @@ from shared.models.embedded_writer import EmbeddedWriter, leans
 from shared.models.ledger import Ledger
 from shared.models.provider import Evidence
 
+DOUBT = "No record here says whether it meets all that was asked."
+
 
 def rewritten(query: str, *previous: str) -> str:
     return anyio.run(EmbeddedWriter().rewrite, query, previous, (), Ledger())
@@ -97,3 +99,10 @@ def test_the_writer_names_itself_in_the_ledger():
     anyio.run(EmbeddedWriter().compose, "summarize", "pasta", [Evidence("Pasta", "", "", {})], ledger)
     assert set(ledger.snapshot()["by_stage"]) == {"pre_retrieval", "generation"}
     assert set(ledger.snapshot()["by_model"]) == {EmbeddedWriter.model}
+
+
+def test_where_no_record_says_that_it_is_an_answer_the_summary_begins_with_that():
+    open_, met = Evidence("Long Loop", "", "", {}, is_open=True), Evidence("Short Loop", "", "", {})
+    compose = EmbeddedWriter().compose
+    assert anyio.run(compose, "summarize", "loops", [open_], Ledger()) == f"{DOUBT} One result: Long Loop."
+    assert anyio.run(compose, "summarize", "loops", [open_, met], Ledger()) == "One result: Short Loop."

@@ -223,3 +223,16 @@ def test_nothing_is_pruned_while_a_kept_manifest_cannot_be_read(bucket: Watched,
     with pytest.raises(ReleaseError, match=second):
         writer.prune(bucket, CATALOG, keep=1)
     assert list(bucket.keys("")) == before
+
+
+def test_a_prune_spares_what_a_build_of_the_current_ones_second_may_be_about_to_switch_to(
+    bucket: Watched, tmp_path: Path
+) -> None:
+    now = manifests.now()
+    ids = [
+        writer.write(bucket, a_manifest(created_at=now, builder=name), some_files(tmp_path, name))
+        for name in ("a", "b")
+    ]
+    writer.switch(bucket, CATALOG, max(ids))
+    assert writer.prune(bucket, CATALOG, keep=0).releases == ()
+    assert writer.switch(bucket, CATALOG, min(ids)).previous == max(ids)

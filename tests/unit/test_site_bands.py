@@ -101,8 +101,13 @@ def test_a_text_is_cut_at_a_sentence_or_at_a_word():
     assert clipped("short", 20) == "short"
 
 
+DOUBT = "No record here says whether it meets all that was asked."
+
+
 def test_the_stand_in_for_a_summary_names_four_and_quotes_three():
     evidence = [Evidence(f"N{n}", "", f"Text {n}" if n else "", {}) for n in range(6)]
     assert from_names(evidence) == "The best matches are N0, N1, N2 and N3. Text 1. Text 2. Text 3."
     assert from_names(evidence[:1]) == "The best match is N0."
+    assert from_names([Evidence("N", "", "", {}, is_open=True)]) == f"{DOUBT} The best match is N."
+    assert from_names([Evidence("N", "", "", {}, is_open=True), evidence[0]]) == "The best matches are N and N0."
     assert (listed(["a", "b"]), closed("Is it?")) == ("a and b", "Is it?")

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from shared.bucket.base import open_bucket
+from shared.bucket.base import opened_as
 from shared.edge.stats.tally import Tally
-from shared.errors import AskbucketError, ObjectMissing, PreconditionFailed, SettingsError
+from shared.errors import AskbucketError, ObjectMissing, PreconditionFailed
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Recorder:
     """
 
     def __init__(self, settings: Settings, wall: Callable[[], float] = time.time) -> None:
-        self._bucket = _bucket(settings) if settings.stats_url else None
+        self._bucket = opened_as("STATS_URL", settings.stats_url, settings) if settings.stats_url else None
         self._flush_s = settings.stats_flush_s
         self._wall = wall
         self._lock = threading.Lock()
@@ -187,13 +187,6 @@ class _Day:
             for client in self._waiting:
                 self.tally.callers.add(client, self.salt)
             self._waiting.clear()
-
-
-def _bucket(settings: Settings) -> Bucket:
-    try:
-        return open_bucket(settings.stats_url, settings)
-    except SettingsError as error:
-        raise SettingsError(f"STATS_URL: {error.message}") from error
 
 
 def _salt(bucket: Bucket, day: str) -> bytes:

@@ -153,7 +153,7 @@ def of_a_century(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | N
     return None
 
 
-# What films of a genre are called one by one, where an article stands before and nothing that it could belong to behind.
+# What one film of a genre is called, where an article stands before and nothing that it could belong to behind.
 _CALLED = frozenset("comedy drama western musical thriller documentary whodunit biopic satire cartoon".split())
 _GENRE_CALLED = {"whodunit": "mystery", "biopic": "biography", "cartoon": "animated"}
 _OF_A_PLOT = frozenset("about of in on at during into from behind to through inside and or like".split())
