@@ -220,7 +220,7 @@ class ReleaseMissing(ReleaseError):
 
 
 class ReleaseCorrupt(ReleaseError):
-    """A file's size or digest is not what the manifest says."""
+    """A file's size or its bytes are not what the manifest says."""
 
     code = "release_corrupt"
 

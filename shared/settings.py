@@ -590,9 +590,12 @@ class Settings(Struct, frozen=True):
                     raise SettingsError(f"{row.name}={shown}: {error}") from error
         return cls(**given)
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        """What may be shown: all but secrets. A struct has a method of this name, which shows them."""
+        return [(field, getattr(self, field)) for field, row in ROWS.items() if not row.secret]
+
     def __repr__(self) -> str:
-        said = ", ".join(f"{field}={getattr(self, field)!r}" for field, row in ROWS.items() if not row.secret)
-        return f"Settings({said})"
+        return f"Settings({', '.join(f'{field}={value!r}' for field, value in self.__rich_repr__())})"
 
 
 ROWS: Mapping[str, Row] = dict(zip(Settings.__struct_fields__, _rows, strict=True))

@@ -72,7 +72,7 @@ def _searcher(engine: Engine, settings: Settings) -> Callable[[Progress], Tables
 
 
 def _import_search(engine: Engine) -> None:
-    """What a search needs, while the release is fetched and checked: digests, and a model's weights, which another
+    """What a search needs, while the release is fetched and checked: checksums, and a model's weights, which another
     thread reads, take no interpreter's lock.
     """
     with timed("import"):

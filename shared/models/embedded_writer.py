@@ -67,18 +67,14 @@ class EmbeddedWriter:
         return joined(topic, query) if topic else ""
 
     async def compose(self, mode: str, query: str, evidence: Sequence[Evidence], ledger: Ledger) -> str:  # noqa: ARG002
-        """The results' names, then the first sentence of each of the first three that has one; "" for none.
-
-        Where some are known to meet what was asked, those; where none is, all, and that it is not known.
-        """
+        """The results' names, then the first sentence of each of the first three that has one; "" for none."""
         ledger.record(target="embedded", model=MODEL, stage="generation", elapsed_ms=0)
-        doubt, evidence = unsaid(evidence), [each for each in evidence if not each.is_open] or evidence
         names = list(dict.fromkeys(_names(evidence)))[:_NAMED]
         if not names:
             return ""
         said = (first for each in evidence if (first := _first_sentence(each.description)))
         quoted = list(dict.fromkeys(said))[:_QUOTED]
-        return " ".join([*doubt, f"{_opening(mode, len(evidence))} {_listed(names)}.", *quoted])
+        return " ".join([*unsaid(evidence), f"{_opening(mode, len(evidence))} {_listed(names)}.", *quoted])
 
 
 def leans(query: str) -> bool:

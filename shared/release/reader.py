@@ -24,7 +24,7 @@ from shared.timed import timed
 Progress = Callable[[int, int], None]
 Roles = Collection[str] | Callable[[Manifest], Collection[str]] | None
 
-# One core takes the sha256 of 365 MB in 0.19 s, and a digest is taken in order: a thread a file is all there is.
+# One core takes the crc32 of 365 MB in 0.17 s: a thread a file.
 _CHECK_THREADS = 8
 
 
@@ -77,7 +77,7 @@ def fetch(
 
     `roles` are roles or prefixes (`lexical.*`), or what says them of a manifest; one with a `?` behind it is left out
     where the release has none, and None wants every file. Files of a bucket on a local disk are used in place, others
-    are copied below `cache_dir`; both only after their size and digest were compared with the manifest. `progress` is
+    are copied below `cache_dir`; both only after their size and bytes were compared with the manifest. `progress` is
     told (bytes done, bytes in all), from several threads but one at a time.
     Raises ReleaseMissing, ReleaseCorrupt, ReleaseIncompatible, BucketError, CacheUnusable.
     """

@@ -148,7 +148,8 @@ def releases(bucket: Bucket, catalog: str) -> list[Listed]:
 def prune(bucket: Bucket, catalog: str, keep: int, grace_s: float = underway.GRACE_S) -> Pruned:
     """Remove all but the `keep` newest releases, the current and the previous; then files that no release names.
 
-    A release that is newer than the current one stays for the grace period: a build may be about to switch to it.
+    A release that is newer than the current one, or of its second, stays for the grace period: a build may be about to
+    switch to it.
     Files that a build is sending stay, and so does what the tasks of a build have shared within the grace period;
     what builds left before that is removed. Manifests go first, so a release that is listed never lacks a file.
     Raises ReleaseError, before anything is removed, where a release that stays cannot be read: what it needs would

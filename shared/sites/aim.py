@@ -31,6 +31,11 @@ class Standing(Struct, frozen=True):
     misses: int
     is_told: bool = True
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the record leaves out something that the question demands."""
+        return self.is_told and bool(self.leads[0])
+
 
 class Pool(Struct, frozen=True):
     """Rows to search, None for all of them, and the constraints that made it.
@@ -56,7 +61,7 @@ class Aim(Struct, frozen=True):
 
         Left in, "4 bedrooms under $2M" finds records by their 4 and their 2m. Empty where nothing else was asked.
         """
-        return self.reading.subject if self.reading.says_anything else self.query
+        return self.reading.subject
 
     @property
     def pools(self) -> Sequence[Pool]:
@@ -122,7 +127,7 @@ def unread_rest(aim: Aim) -> list[Notice]:
         notices.append(notice("constraints_unread", message, reason="question_too_long"))
     if aim.reading.unknown:
         said = ", ".join(f"“{each}”" for each in aim.reading.unknown)
-        message = f"Nobody here has such a name, so results are not held to it: {said}."
+        message = f"Nothing here names anybody so, and results are not held to it: {said}."
         notices.append(notice("constraints_unread", message, reason="name_unknown", texts=list(aim.reading.unknown)))
     return notices
 

@@ -66,7 +66,7 @@ def evidence_of(card: Card) -> Evidence:
     own = own_words(card.found, EVIDENCE_CHARS)
     description = card.description if card.description == own or not own else f"{card.description} {own}".strip()
     standing = card.found.standing
-    is_open = standing is not None and standing.is_told and standing.met is None
+    is_open = standing is not None and standing.is_open
     return Evidence(item.name, item.url, description, item.record, is_open)
 
 

@@ -19,6 +19,7 @@ from shared.sites.kinds.wording import Choice, Claim, Loose, Named, Superlative,
 from shared.sites.lexis import Lexis
 from shared.sites.quantities import Token, tokens
 from shared.sites.subject import subject_of
+from shared.sites.unknown_names import end_of_names
 
 MOST_CHARS = 1_000
 MOST_TOKENS = 128
@@ -30,7 +31,7 @@ _ARTICLES = frozenset("a an any the too very so that - really overly super in of
 _TOO = frozenset(("too", "so", "not", "no", "less", "more", "very"))
 _GOES_ON = frozenset(("and", "or", "nor"))
 _EXCEPT = frozenset(("not", "except", "excluding", "besides"))
-_LONGEST_UNKNOWN = 3
+_LONGEST_DENIAL = 4
 _MOST_BETWEEN = 4
 """Words that may stand between "not" and what it denies: "not the one from 1922"."""
 
@@ -54,21 +55,22 @@ class _Span(Struct, frozen=True):
 def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     """What a question demands of a kind's items, by id in the order of its words, and what is left of it.
 
-    Without conditions and order the subject is the text as it is. What stands in double quotes is not read.
+    Where nothing else is said and read the subject is the text as it is. What stands in double quotes is not read.
     """
     told = tokens(text[: MOST_CHARS + _AHEAD_CHARS], MOST_TOKENS + _AHEAD_TOKENS)
     most = _counted(told)
     is_partial = bool(text[told[most - 1].end if most else 0 :].strip())
-    reader = _Reader(told, lexis_of(kind.wording), known)
+    reader = _Reader(text, told, lexis_of(kind.wording), known)
     spans = [span for span in reader.spans(most) if span.end <= most]
     constraints = tuple(_numbered(text, reader.tokens, spans))
     order = next((_order(text, reader.tokens, span, span.order) for span in spans if span.order), None)
-    unknown = tuple(text[told[start].start : told[end - 1].end] for start, end in reader.unknown if end <= most)
-    if not constraints and order is None and not reader.without:
-        return Reading(text, is_partial=is_partial, unknown=unknown)
+    strangers = [each for each in reader.strangers if each.end <= most]
+    unknown = tuple(dict.fromkeys(text[told[each.at].start : told[each.end - 1].end] for each in strangers))
     taken = [(span.start, span.end) for span in spans if not span.is_left_to_rank]
-    cuts = [(told[start].start, told[end - 1].end) for start, end in sorted([*taken, *reader.without])]
-    return Reading(subject_of(text, cuts, kind.wording), constraints, order, is_partial, unknown)
+    denied = [(each.start, each.end) for each in strangers if each.start < each.at]
+    cuts = [(told[start].start, told[end - 1].end) for start, end in sorted([*taken, *denied])]
+    subject = subject_of(text, cuts, kind.wording) if cuts or constraints or order else text
+    return Reading(subject if subject or constraints or order else text, constraints, order, is_partial, unknown)
 
 
 def _counted(told: Sequence[Token]) -> int:
@@ -100,23 +102,31 @@ def _order(text: str, told: Sequence[Token], span: _Span, found: Superlative) ->
     return Order(found.field, found.descending, text[told[span.start].start : told[span.end - 1].end])
 
 
+class _Stranger(Struct, frozen=True):
+    """Tokens from `at` to `end` announce and name somebody whom no item names; from `start` on they are denied."""
+
+    start: int
+    at: int
+    end: int
+
+
 class _Reader:
     """One question, from its first token to its last."""
 
-    def __init__(self, told: list[Token], lexis: Lexis, known: Vocabulary) -> None:
+    def __init__(self, text: str, told: list[Token], lexis: Lexis, known: Vocabulary) -> None:
         self.tokens = told
+        self._text = text
         self._words = [token.word for token in told]
         self._lexis = lexis
         self._known = known
         self._spans: list[_Span] = []
-        self.unknown: list[tuple[int, int]] = []
-        self.without: list[tuple[int, int]] = []
+        self.strangers: list[_Stranger] = []
 
     def spans(self, most: int) -> list[_Span]:
         """Every span that begins among the first `most` tokens, in order; hedged ones are soft.
 
-        Where a name must stand and none that is known here does, `unknown` has its tokens and those that announce it;
-        `without` has those of them that are denied, with the denial: to search for them would find what is not wanted.
+        Where a name must stand and none that is known here does, `strangers` has it. One that is denied is no part of
+        the subject: to search for it would find what is not wanted.
         """
         at = 0
         hedge: int | None = None
@@ -131,7 +141,7 @@ class _Reader:
                 self._keep(span, hedge)
                 at, hedge = span.end, None if hedge is None else span.end
             else:
-                self._notice_unknown(at)
+                self._notice_stranger(at)
                 at += 1
         return self._spans
 
@@ -158,22 +168,30 @@ class _Reader:
         self._spans[-1] = replace(last, claims=_soft(last.claims), end=end)
         return hedge
 
-    def _notice_unknown(self, at: int) -> None:
-        """`directed by Someone Else`: up to three words, as long as they can be a name."""
+    def _notice_stranger(self, at: int) -> None:
+        """`directed by Someone Else`, where none of the names that are known here begins in it."""
         found = self._lexis.sure_names.at(self._words, at)
-        if found is None or (self.unknown and at < self.unknown[-1][1]):
+        if found is None or (self.strangers and at < self.strangers[-1].end):
             return
-        start = end = found[0]
-        while end < min(len(self._words), start + _LONGEST_UNKNOWN) and self._can_be_named(end):
-            end += 1
-        if end > start:
-            self.unknown.append((at, end))
-            if at and self._words[at - 1] in _EXCEPT:
-                self.without.append((at - 1, end))
+        end = end_of_names(self._text, self.tokens, found[0], self._is_read)
+        if end is not None and not self._names_somebody(end):  # "Sir" before a known name is no stranger
+            self.strangers.append(_Stranger(self._denied_from(at), at, end))
 
-    def _can_be_named(self, at: int) -> bool:
-        word = self._words[at]
-        return word.isalpha() and word not in self._lexis.prepositions | self._lexis.nouns | _GOES_ON
+    def _is_read(self, at: int) -> bool:
+        announces = self._lexis.names.at(self._words, at) is not None
+        return announces or self._names_somebody(at) or self._longest(at) is not None
+
+    def _names_somebody(self, at: int) -> bool:
+        """Whether a name begins here that some item has, whatever it is there."""
+        return any(self._spelled(at, name) is not None for name in self._lexis.wording.names)
+
+    def _denied_from(self, at: int) -> int:
+        """Where the denial begins that ends at a token; the token itself without one."""
+        for size in range(_LONGEST_DENIAL, 0, -1):
+            found = self._lexis.denials.at(self._words, at - size) if at >= size else None
+            if found is not None and found[0] == at:
+                return at - size
+        return at
 
     def _quoted(self, at: int) -> int | None:
         """Where what is quoted from here on ends."""
@@ -212,7 +230,8 @@ class _Reader:
 
     def _excepted_from(self, at: int) -> int | None:
         """Where the denial stands that leaves out what is measured from here on, if its clause has one."""
-        for place in range(at - 1, max(self._spans[-1].end if self._spans else 0, at - _MOST_BETWEEN) - 1, -1):
+        read = max(self._spans[-1].end if self._spans else 0, self.strangers[-1].end if self.strangers else 0)
+        for place in range(at - 1, max(read, at - _MOST_BETWEEN) - 1, -1):
             if self._words[place] in _EXCEPT:
                 return place
             if self._words[place] in _CLAUSE_ENDS:

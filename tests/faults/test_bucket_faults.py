@@ -105,7 +105,8 @@ def straight(opened: Callable[..., Cloud], proxy: Proxy) -> Cloud:
 @pytest.fixture
 def ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ranges, so that small files have several."""
-    monkeypatch.setattr(cache, "RANGE_BYTES", RANGE)
+    for module in (cache, writer, manifests):
+        monkeypatch.setattr(module, "RANGE_BYTES", RANGE)
 
 
 def fetched(bucket: Cloud | FileBucket, folder: Path, **how: Any) -> tuple[str, dict[str, bytes]]:

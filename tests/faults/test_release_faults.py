@@ -128,6 +128,17 @@ def test_R02_one_flipped_bit_is_refused_by_the_sha256_where_a_release_has_no_crc
         fetch(bucket, tmp_path / "again", place)
 
 
+@PLACES
+def test_R02_an_empty_file_under_the_name_of_another_is_refused(bucket: FileBucket, tmp_path: Path, place: str) -> None:
+    release_id = published(bucket, tmp_path, size=0)
+    document = json.loads(bucket.read(manifests.manifest_key(CATALOG, release_id)))
+    bucket.put(manifests.file_key(CATALOG, "ab" * 32), b"")
+    document["files"][0]["sha256"] = "ab" * 32
+    rewritten(bucket, release_id, files=document["files"])
+    with pytest.raises(ReleaseCorrupt, match=f"expected sha256 {'ab' * 32}, found e3b0c442"):
+        fetch(bucket, tmp_path, place)
+
+
 @pytest.mark.parametrize("part", [0, 1, 2])
 @pytest.mark.parametrize("version", [1, 2])
 def test_R02_a_flipped_bit_in_any_range_is_refused(bucket: FileBucket, tmp_path: Path, part: int, version: int) -> None:

@@ -86,8 +86,8 @@ def test_of_a_question_that_is_longer_than_is_read_that_is_said_and_its_beginnin
     assert {each["field"] for each in stated["constraints"]} >= {"difficulty", "length_km"}
 
 
-def test_of_a_director_whom_nothing_here_names_that_is_said(sites: Service):
-    events = read(sites, "/sites/movies/ask", query="a musical not directed by Stanley Donen", mode="list")
+def test_of_a_director_whom_nothing_here_names_that_is_said(demo_gateway: Service):
+    events = read(demo_gateway, "/sites/movies/ask", query="a musical not directed by Stanley Donen", mode="list")
     [said] = [
         notice for event in events if event["message_type"] == "usage" for notice in event["content"]["notices"]
         if notice["code"] == "constraints_unread"

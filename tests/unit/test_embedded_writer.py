@@ -105,4 +105,4 @@ def test_where_no_record_says_that_it_is_an_answer_the_summary_begins_with_that(
     open_, met = Evidence("Long Loop", "", "", {}, is_open=True), Evidence("Short Loop", "", "", {})
     compose = EmbeddedWriter().compose
     assert anyio.run(compose, "summarize", "loops", [open_], Ledger()) == f"{DOUBT} One result: Long Loop."
-    assert anyio.run(compose, "summarize", "loops", [open_, met], Ledger()) == "One result: Short Loop."
+    assert anyio.run(compose, "summarize", "loops", [met, open_], Ledger()).startswith("Among the results are Sh")

@@ -197,6 +197,7 @@ def test_the_key_shows_in_no_repr_and_in_no_refusal():
     settings = Settings.from_env({"OPENROUTER_API_KEY": "sk-or-secret"})
     assert settings.openrouter_api_key == "sk-or-secret"
     assert "secret" not in repr(settings)
+    assert "secret" not in str(settings.__rich_repr__())
     with pytest.raises(SettingsError) as refused:
         Settings.from_env({"OPENROUTER_API_KEY": "sk-or-secret\r\nX-Evil: 1"})
     assert "sk-or" not in str(refused.value)

@@ -169,7 +169,7 @@ def test_M09_a_site_says_which_key_it_lacks(opened):
 def test_a_copied_release_copies_no_more_than_it_needs(tmp_path, monkeypatch):
     url = publish(tmp_path, movies(), MOVIES)
     far = remote(FileBucket(url))
-    monkeypatch.setattr(fetching_module, "open_bucket", lambda *_: far)
+    monkeypatch.setattr(fetching_module, "bucket_of", lambda _: far)
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
     site = open_site(settings, MOVIES)
     manifest = read_manifest(FileBucket(url), "movies", site.release.id)
@@ -192,7 +192,7 @@ def test_a_release_that_nobody_took_is_let_go(tmp_path):
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
     copied = tmp_path / "cache" / "files"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetching_module, "open_bucket", lambda *_: far)
+        patch.setattr(fetching_module, "bucket_of", lambda _: far)
         with pytest.raises(ZeroDivisionError), fetching(settings, "movies"):
             raise once_copied(copied)
     assert len(list(copied.iterdir())) == len(WORD_ROLES)
@@ -210,7 +210,7 @@ def test_once_nobody_waits_for_a_release_none_of_its_files_is_fetched(tmp_path, 
         return read(key)
 
     monkeypatch.setattr(far, "read", slow)
-    monkeypatch.setattr(fetching_module, "open_bucket", lambda *_: far)
+    monkeypatch.setattr(fetching_module, "bucket_of", lambda _: far)
     settings = Settings(bucket_url=url, cache_dir=str(tmp_path / "cache"))
     with pytest.raises(ZeroDivisionError), fetching(settings, "movies"):
         raise ZeroDivisionError

@@ -15,7 +15,8 @@ NOUNS = frozenset(
 _WORKS = ("movie", "movies", "film", "films", "flick", "flicks", "picture", "pictures")
 
 # Genre as a column may have it, and what people call films of it. A bare word is too often one of a title or a plot
-# ("war", "romance", "family"), so that it counts only in the plural or before "movie": then it is meant as a genre.
+# ("war", "romance", "family"), so that it counts only in the plural, before "movie", or where a question begins with it
+# (of_one_genre): then it is meant as a genre.
 _GENRES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "comedy": ((), ("comedies",)), "drama": ((), ("dramas",)), "western": ((), ("westerns",)),
     "romance": (("romantic", "romance"), ("romances",)), "crime": ((), ()), "action": ((), ()),
@@ -153,24 +154,35 @@ def of_a_century(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | N
     return None
 
 
-# What one film of a genre is called, where an article stands before and nothing that it could belong to behind.
+# What one film of a genre is called. That it is what is asked for is sure only at the question's beginning, behind
+# words that ask and an article ("I want a musical"), and where nothing that it could belong to follows ("a western
+# town").
 _CALLED = frozenset("comedy drama western musical thriller documentary whodunit biopic satire cartoon".split())
 _GENRE_CALLED = {"whodunit": "mystery", "biopic": "biography", "cartoon": "animated"}
-_OF_A_PLOT = frozenset("about of in on at during into from behind to through inside and or like".split())
-_GOES_ON_OF_IT = frozenset(
+_ASKING = frozenset(
+    """i we i'd i'm we'd want would like to see watch find me us need looking for show recommend suggest is there are
+    any please can you could give get let's""".split()
+)
+_OF_IT = frozenset(
     """after before from in with without starring about directed by set under over where that which made released for
-    and not featuring based between since until rated , . ; ? ! ) (""".split()
+    but not featuring based between since until rated . ? ! )""".split()
 )
 
 
 def of_one_genre(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | None:
-    """`a musical after 1950`, `a dark comedy`: one film of a genre; but not `about a musical`, nor `a western town`."""
-    if words[at] not in _CALLED or (at + 1 < len(words) and words[at + 1] not in _GOES_ON_OF_IT):
+    """`a musical after 1950`, `I want a dark comedy`; not `a film about a musical`, `not a comedy`, `a comedy or …`."""
+    if words[at] not in _CALLED or not _goes_on_of_it(words, at + 1):
         return None
     article = next((place for place in (at - 1, at - 2) if place >= 0 and words[place] in ("a", "an")), None)
-    if article is None or (article and words[article - 1] in _OF_A_PLOT):
+    if article is None or not _ASKING.issuperset(words[:article]):
         return None
     return Taken(at + 1, (Claim("genres", "has", _GENRE_CALLED.get(words[at], words[at])),))
+
+
+def _goes_on_of_it(words: Sequence[str], at: int) -> bool:
+    """Whether what stands here speaks of the film; a comma goes before it, or before one more genre."""
+    at += at < len(words) and words[at] == ","
+    return at >= len(words) or words[at] in _OF_IT
 
 
 _ANY_WORK = (*_WORKS, "releases", *(plural for _, plurals in _GENRES.values() for plural in plurals))

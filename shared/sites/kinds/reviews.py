@@ -87,7 +87,7 @@ WORDING = Wording(
         ),
     ),
     names=(
-        Named(fields=("author",), after=("by", "written by", "author", "from"), sure=("written by",), keys=spellings),
+        Named(fields=("author",), after=("by", "written by", "author", "from"), keys=spellings),
         Named(fields=("author",), keys=spellings),  # a full name stands for its articles: "Ann Smith on knives"
     ),
     orders=(

@@ -106,7 +106,7 @@ class Named(Struct, frozen=True, kw_only=True):
 
     `after` are the phrases that announce one; without any it is read wherever it stands. `keys(value)` are the
     spellings under which a column's value is found; `aliases` are more of them, spelling → value; what is in `blocked`
-    never counts. Behind a phrase of `sure` nothing but a name stands: of one that is not known here the caller is told.
+    never counts. Behind a phrase of `sure` a name stands: of one that is not known here the caller is told.
     A constraint's value is the column's own where just one is meant, else the spelling. `mostly`: the field that has
     it in most items is meant, not the first: who acts in ninety films and directed two is an actor.
     """
