@@ -85,9 +85,10 @@ def publish(
     leaves the pointer alone.
 
     Two runs of one build may end at the same time. The one that comes second finds its own inputs published and
-    leaves the pointer alone. Raises BuildError where another build won; `force` replaces its release, with a note.
+    leaves the pointer alone. Raises BuildError where another build won; `force` replaces its release, with a note, and
+    sends every file again: one that was damaged in the bucket is whole then.
     """
-    release_id = writer.write(bucket, manifest, files)
+    release_id = writer.write(bucket, manifest, files, anew=force)
     if force:
         if before_switch:
             before_switch(release_id)

@@ -432,7 +432,11 @@ class Settings(Struct, frozen=True):
         "LOG_QUERIES", False, "1 writes what was asked to the log, addresses and keys struck out."
     )
     query_timeout_s: float = _setting(
-        "AGENT_FINDER_QUERY_TIMEOUT", 100.0, "Deadline of a search, under the platform's own.", unit="seconds"
+        "AGENT_FINDER_QUERY_TIMEOUT",
+        100.0,
+        "Deadline of a search, under the platform's own.",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
     )
     self_url: str = _setting(
         "AGENT_FINDER_SELF", "", "The registry's public base URL, sent as `source`; empty uses the request's."
@@ -459,7 +463,11 @@ class Settings(Struct, frozen=True):
         "Origins whose pages may ask a site, comma-separated; `*` is any, empty is none but its own.", blank=True,
     )  # fmt: skip
     heartbeat_s: float = _setting(
-        "STREAM_HEARTBEAT", 10.0, "Silence of a stream after which a comment keeps proxies from cutting it."
+        "STREAM_HEARTBEAT",
+        10.0,
+        "Silence of a stream after which a comment keeps proxies from cutting it.",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
     )
     okf_namespace: str = _setting(
         "OKF_NAMESPACE", "https://github.com/GoogleCloudPlatform/knowledge-catalog/okf/ns#", "IRI of the `okf:` prefix."
@@ -523,15 +531,15 @@ class Settings(Struct, frozen=True):
     )  # fmt: skip
     ask_bm25_count: int = _setting("ASKHUB_BM25_RANK_COUNT", 20, "Best keyword matches that are ranked.")
     ask_vector_count: int = _setting("ASKHUB_VECTOR_RANK_COUNT", 20, "Best vector matches beside them.")
-    bm25_field_weights: tuple[float, float, float] = _setting(
+    bm25_field_weights: ByField = _setting(
         "ASKHUB_BM25_FIELD_WEIGHTS", _WORD_WEIGHTS, "What a keyword match counts by field; a JSON object.",
         parse=_by_field(_WORD_WEIGHTS, 1_000),
     )  # fmt: skip
-    bm25_field_b: tuple[float, float, float] = _setting(
+    bm25_field_b: ByField = _setting(
         "ASKHUB_BM25_FIELD_B", _WORD_B, "How much a field's length takes off such a match, 0 to 1; a JSON object.",
         parse=_by_field(_WORD_B, 1),
     )  # fmt: skip
-    vector_field_weights: tuple[float, float, float] = _setting(
+    vector_field_weights: ByField = _setting(
         "ASKHUB_VECTOR_FIELD_WEIGHTS", _VECTOR_WEIGHTS, "What a field's cosine counts; a JSON object.",
         parse=_by_field(_VECTOR_WEIGHTS, 1_000),
     )  # fmt: skip
@@ -557,7 +565,10 @@ class Settings(Struct, frozen=True):
     decision_strong_score: float = _setting(
         "ASKHUB_DECISION_STRONG_SCORE", 3.0, "Score (0-4) from which an item is strong.", most=4
     )
-    rewrite_timeout_s: float = _setting("ASKHUB_DECONTEXTUALIZE_TIMEOUT", 15.0, "Longest rewrite of a follow-up.")
+    rewrite_timeout_s: float = _setting(
+        "ASKHUB_DECONTEXTUALIZE_TIMEOUT", 15.0, "Longest rewrite of a follow-up.", least=_LEAST_TIMEOUT_S,
+        unit="seconds",
+    )  # fmt: skip
     triage_timeout_s: float = _setting(
         "ASKHUB_TRIAGE_TIMEOUT", 4.0, "Longest reading of what a question demands.", least=_LEAST_TIMEOUT_S,
         unit="seconds",
@@ -572,7 +583,11 @@ class Settings(Struct, frozen=True):
         "ASKHUB_FAST_TRACK", True, "Rank a follow-up as typed while it is rewritten; 0 waits for the rewrite."
     )
     ask_timeout_s: float = _setting(
-        "ASKHUB_QUERY_TIMEOUT", 280.0, "Deadline of a site's answer, under the platform's own."
+        "ASKHUB_QUERY_TIMEOUT",
+        280.0,
+        "Deadline of a site's answer, under the platform's own.",
+        least=_LEAST_TIMEOUT_S,
+        unit="seconds",
     )
 
     @classmethod

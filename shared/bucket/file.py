@@ -118,7 +118,11 @@ class FileBucket:
         if any(not part or part.startswith(".") for part in parts) or "\\" in key or not key.isprintable():
             raise BucketError(f"bucket key {key[:200]!r} is refused: expected names joined with '/'")
         path = self._root.joinpath(*parts)
-        if not path.resolve().is_relative_to(self._root.resolve()):
+        try:
+            is_inside = path.resolve().is_relative_to(self._root.resolve())
+        except RuntimeError as error:  # what Python 3.11 calls a link that leads to itself
+            raise BucketError(f"bucket key {key!r} could not be read: its links lead in a circle") from error
+        if not is_inside:
             raise BucketError(f"bucket key {key!r} is refused: it leads out of the bucket")
         return path
 

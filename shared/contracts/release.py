@@ -67,14 +67,14 @@ class Family(Struct, frozen=True, kw_only=True):
     family: str
     first_row: Count
     rows: Positive
-    sources: dict[str, int]
+    sources: dict[str, Count]
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """A release: its id is `<UTC time>-<12 hex of this document's digest>`.
 
     `label` is what people call it. `collection` is what an items release calls its items' site; a tables release has
-    none. The one family of an items release is its collection, whose `sources` are the sites its items name.
+    none. The one family of an items release is its kind, whose `sources` are the sites its items name.
     """
 
     format_version: int

@@ -7,6 +7,7 @@ strictly, but does not say what it found instead.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -66,7 +67,15 @@ def _scalar(kind: type, value: object, place: str) -> object:
     """A text or a number. A bool is no integer, and an integer may stand for a float."""
     names = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
     exact = type(value) is kind or (kind is float and type(value) is int)
-    return _expect(exact, place, names[kind], value)
+    return _expect(exact and (kind is not float or _is_finite(value)), place, names[kind], value)
+
+
+def _is_finite(value: Any) -> bool:
+    """JSON may spell numbers that no float can hold."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _object(kind: Any, value: object, place: str) -> object:

@@ -60,7 +60,7 @@ def host_site(settings: Settings, kind: str, shared: Engine) -> Hosted[Site]:
     """
     bucket_of(settings)
     store_of(settings, kind)
-    return hosted_by(_asker(shared, settings, kind), settings, shared.loop)
+    return hosted_by(_site_opener(shared, settings, kind), settings, shared.loop)
 
 
 def site_engine(settings: Settings) -> Engine:
@@ -92,7 +92,7 @@ def hosted_by(open_: Callable[[Progress], M], settings: Settings, loop: ProcessL
     return hosted
 
 
-def _asker(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress], Site]:
+def _site_opener(engine: Engine, settings: Settings, kind: str) -> Callable[[Progress], Site]:
     """Opens a site, in the order that has it soonest."""
 
     def opener(progress: Progress) -> Site:

@@ -1,7 +1,7 @@
 """What is asked of a model, whoever answers.
 
-The embedder is named by a release's manifest and never chosen otherwise; the judge comes from
-LLM_PROVIDER. Both are asynchronous, so that a deadline or a caller who has left can cancel them.
+The embedder is named by a release's manifest and never chosen otherwise; who judges, ranks, writes, advises and
+describes comes from LLM_PROVIDER. All are asynchronous, so that a deadline or a caller who has left can cancel them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Provider = Literal["embedded", "openrouter"]
 TextKind = Literal["query", "document"]
 
-# What a judge that reads is shown of the question; what is longer is cut, and said to be.
+# What a model that reads, and a search by words, is shown of a question; what is longer is cut, and said to be.
 MAX_QUESTION_CHARS = 8_000
 
 

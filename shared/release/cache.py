@@ -29,6 +29,8 @@ from shared.errors import CacheUnusable, ObjectMissing, ReleaseCorrupt
 from shared.timed import carried, timed
 
 Advance = Callable[[int], None]
+Check = Callable[[int, int], None]
+"""Compares a range of an open file with the manifest. Raises ReleaseCorrupt."""
 
 RANGE_THREADS = 8
 # Of eight files at once, whole ranges would be 64 MB in memory.
@@ -139,12 +141,13 @@ class Cache:
 def check_in_place(path: Path, file: ReleaseFile, where: str, advance: Advance) -> None:
     """Compare a file's size and bytes with the manifest. Raises ReleaseCorrupt naming it, expected and found.
 
-    Each range at once: a reading takes the interpreter's lock anew, and beside a thread that imports it may wait 5 ms.
-    Read, not mapped: a file that shrinks meanwhile, or a disk that fails, would end the process.
+    By the crc32 of its ranges, which takes less than half the time of a sha256 (129 MB: .06 s, and .12), where the
+    manifest has them: nobody but this catalog puts files here. Read, not mapped: a file that shrinks meanwhile, or a
+    disk that fails, would end the process.
     """
     with path.open("rb", buffering=0) as opened:
         check_size(file, where, os.fstat(opened.fileno()).st_size)
-        check = _check_of(opened.fileno(), file, where, RANGE_BYTES)
+        check = (_by_crc32 if file.crc32 else _by_sha256)(opened.fileno(), file, where)
         for start, end in _cuts(file.bytes) or [(0, 0)]:
             check(start, end)
             advance(end - start)
@@ -161,11 +164,12 @@ class _Source(Struct, frozen=True):
         """Copy into an open file by parallel ranges, and check them as they arrive.
 
         What is checked is what was written, read back from the page cache in order, so that covers the write too and
-        no range has to wait in memory for the ones before it.
+        no range has to wait in memory for the ones before it. By the sha256, whatever else the manifest says: the copy
+        bears it as its name, and serves every catalog that names the same.
         """
         where = f"{self.file.role} ({self.key})"
         check_size(self.file, where, self.bucket.size(self.key))
-        check = _check_of(target, self.file, where, _PIECE_BYTES)
+        check = _by_sha256(target, self.file, where)
         cuts = _windowed(lambda cut: ranges.submit(self._copy, *cut, target), self.file.bytes)
         with closing(cuts):
             for (start, end), copied in cuts:
@@ -221,27 +225,35 @@ def _windowed(
         wait([future for _, future in pending if not future.cancel()])
 
 
-def _check_of(descriptor: int, file: ReleaseFile, where: str, piece_bytes: int) -> Callable[[int, int], None]:
-    """What compares each range of an open file with the manifest: by its crc32, which takes less than half the time of
-    a sha256 (129 MB: .06 s, and .12); where the manifest has none by the sha256, and then one range after the other.
-    """
-    digest = hashlib.sha256()
+def _by_crc32(descriptor: int, file: ReleaseFile, where: str) -> Check:
+    """By the crc32 of each range.
 
-    def by_crc32(start: int, end: int) -> None:
+    Each is read at once: a reading takes the interpreter's lock anew, and may wait 5 ms for it beside a thread that
+    imports.
+    """
+
+    def check(start: int, end: int) -> None:
         found = 0
-        for piece in _pieces(descriptor, start, end, piece_bytes):
+        for piece in _pieces(descriptor, start, end, RANGE_BYTES):
             found = zlib.crc32(piece, found)
         expected = file.crc32[start // RANGE_BYTES]
         if f"{found:08x}" != expected:
             raise ReleaseCorrupt(f"{where}: bytes {start} to {end}: expected crc32 {expected}, found {found:08x}")
 
-    def by_sha256(start: int, end: int) -> None:
-        for piece in _pieces(descriptor, start, end, piece_bytes):
+    return check
+
+
+def _by_sha256(descriptor: int, file: ReleaseFile, where: str) -> Check:
+    """By the sha256 of the whole: one range after the other, to the last."""
+    digest = hashlib.sha256()
+
+    def check(start: int, end: int) -> None:
+        for piece in _pieces(descriptor, start, end, _PIECE_BYTES):
             digest.update(piece)
         if end == file.bytes and digest.hexdigest() != file.sha256:
             raise ReleaseCorrupt(f"{where}: expected sha256 {file.sha256}, found {digest.hexdigest()}")
 
-    return by_crc32 if file.crc32 else by_sha256
+    return check
 
 
 def _pieces(descriptor: int, start: int, end: int, piece_bytes: int) -> Iterator[bytes]:

@@ -15,21 +15,19 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import to_builtins
 
-from shared.contracts.release import RANGE_BYTES, READ_VERSIONS, Manifest, Pointer
+from shared.contracts.release import LEXICAL_ROLES, RANGE_BYTES, READ_VERSIONS, Manifest, Pointer
 from shared.contracts.strict import Mismatch, read
 from shared.errors import ReleaseCorrupt, ReleaseIncompatible, SettingsError
 
 Kind = Literal["tables", "items"]
 Document = TypeVar("Document", Manifest, Pointer)
 
-_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}")
 _CATALOG = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-_PARTS = ("terms", "term_ends", "posting_ends", "rows", "frequencies", "lengths")
-_LEXICAL = tuple(f"lexical.{part}" for part in _PARTS)
 # The vectors of items may lie in a database of their own instead.
 _REQUIRED_ROLES: dict[str, tuple[str, ...]] = {
-    "tables": ("vectors", "records", *_LEXICAL),
-    "items": ("records", *_LEXICAL),
+    "tables": ("vectors", "records", *LEXICAL_ROLES),
+    "items": ("records", *LEXICAL_ROLES),
 }
 
 
@@ -185,12 +183,19 @@ def _parsed(data: bytes, model: type[Document], where: str, versions: Sequence[i
 
 def _json_object(data: bytes, where: str) -> dict[str, Any]:
     try:
-        document = json.loads(data, parse_constant=_refuse)
+        document = json.loads(data.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise ReleaseIncompatible(f"{where}: expected a JSON object, found something else ({error})") from error
     if not isinstance(document, dict):
         raise ReleaseIncompatible(f"{where}: expected a JSON object, found {type(document).__name__}")
     return document
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
 
 
 def _refuse(constant: str) -> float:

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from shared.bucket.base import Bucket
 from shared.contracts.release import FORMAT_VERSION, RANGE_BYTES, Manifest, Pointer, ReleaseFile
-from shared.errors import ObjectMissing, PreconditionFailed, ReleaseError, ReleaseMissing
+from shared.errors import ObjectMissing, PreconditionFailed, ReleaseCorrupt, ReleaseError, ReleaseMissing
 from shared.release import manifest as manifests
 from shared.release import underway
-from shared.release.cache import check_size
+from shared.release.cache import check_in_place, check_size
 from shared.release.reader import read_manifest
 
 _POINTER = "/current.json"
@@ -57,11 +57,12 @@ class Pruned(Struct, frozen=True):
     abandoned: tuple[str, ...] = ()
 
 
-def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
+def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path], *, anew: bool = False) -> str:
     """Put a release into the bucket and return its id. It is not current until `switch`.
 
-    `manifest.files` is replaced by what `files` (role → path) hold. A file that the catalog has already is
-    not sent again. Raises ReleaseIncompatible, before anything is sent, where the manifest contradicts itself.
+    `manifest.files` is replaced by what `files` (role → path) hold. A file that the catalog has already is not sent
+    again, but one of the right size whose bytes are others is, where the bucket lies on a local disk; `anew` sends all,
+    wherever that is. Raises ReleaseIncompatible, before anything is sent, where the manifest contradicts itself.
     """
     described = [describe(role, path) for role, path in sorted(files.items())]
     complete = replace(manifest, format_version=FORMAT_VERSION, files=described)
@@ -71,10 +72,22 @@ def write(bucket: Bucket, manifest: Manifest, files: Mapping[str, Path]) -> str:
     with underway.announced(bucket, complete.catalog, {file.sha256 for file in described}):
         for file in described:
             key = manifests.file_key(complete.catalog, file.sha256)
-            if bucket.size(key) != file.bytes:
+            if anew or not _has(bucket, key, file):
                 bucket.put_file(key, files[file.role])
         bucket.put(manifests.manifest_key(complete.catalog, release_id), data)
     return release_id
+
+
+def _has(bucket: Bucket, key: str, file: ReleaseFile) -> bool:
+    """Whether the file is there in full length, and where it can be read at once also byte for byte."""
+    path = bucket.local_path(key)
+    if path is None:
+        return bucket.size(key) == file.bytes
+    try:
+        check_in_place(path, file, key, lambda _: None)
+    except (ReleaseCorrupt, OSError):
+        return False
+    return True
 
 
 def describe(role: str, path: Path) -> ReleaseFile:

@@ -49,11 +49,15 @@ class Pool(Struct, frozen=True):
 
 
 class Aim(Struct, frozen=True):
-    """One wording of a question; `fit` is None where it demands nothing, and then every row may answer."""
+    """One wording of a question; `fit` is None where it demands nothing, and then every row may answer.
+
+    `unread` is the code of the failure for which its words could not be read; empty where they were.
+    """
 
     query: str
     reading: Reading
     fit: Eligibility | None = None
+    unread: str = ""
 
     @property
     def searched(self) -> str:
@@ -104,7 +108,9 @@ class Aim(Struct, frozen=True):
         if self.fit is None or self.fit.emptied is None:
             return []
         left = self.fit.emptied
-        message = f"No matching results found: nothing here meets “{left.text}”."
+        until = [each.text for each in self.reading.hard][: 1 + self.reading.hard.index(left)]
+        all_of = "all of " if len(until) > 1 else ""
+        message = f"No matching results found: nothing here meets {all_of}{', '.join(f'“{text}”' for text in until)}."
         return [notice("no_results", message, candidates=0, constraint=left.wire())]
 
 
@@ -119,9 +125,12 @@ def aimed(query: str, site: Site) -> Aim:
     return Aim(query, reading, site.eligible(reading) if reading.says_anything else None)
 
 
-def unread_rest(aim: Aim) -> list[Notice]:
-    """Where a question is longer than what is read of one, or names somebody who is not known here: that it does."""
+def unread_notices(aim: Aim) -> list[Notice]:
+    """What was not read of a question: all of it, what is too long, names that nobody here has."""
     notices = []
+    if aim.unread:
+        message = "Conditions in the question could not be read; results are held to none of them by their columns."
+        notices.append(notice("constraints_unread", message, reason=aim.unread))
     if aim.reading.is_partial:
         message = "The question is long: conditions were read from its beginning only; results are held to no others."
         notices.append(notice("constraints_unread", message, reason="question_too_long"))
@@ -130,9 +139,3 @@ def unread_rest(aim: Aim) -> list[Notice]:
         message = f"Nothing here names anybody so, and results are not held to it: {said}."
         notices.append(notice("constraints_unread", message, reason="name_unknown", texts=list(aim.reading.unknown)))
     return notices
-
-
-def unread(query: str, reason: str) -> tuple[Aim, list[Notice]]:
-    """The aim where its words could not be read, and the notice that says so."""
-    message = "Conditions in the question could not be read; results are held to none of them by their columns."
-    return Aim(query, Reading(query)), [notice("constraints_unread", message, reason=reason)]

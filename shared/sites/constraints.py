@@ -18,7 +18,7 @@ from shared.sites.kinds.kind import Kind
 from shared.sites.kinds.wording import Choice, Claim, Loose, Named, Superlative, Vocabulary, Wording
 from shared.sites.lexis import Lexis
 from shared.sites.quantities import Token, tokens
-from shared.sites.subject import subject_of
+from shared.sites.subject import left_of, subject_of
 from shared.sites.unknown_names import end_of_names
 
 MOST_CHARS = 1_000
@@ -37,7 +37,7 @@ _MOST_BETWEEN = 4
 
 
 class _Span(Struct, frozen=True):
-    """Tokens from `start` up to `end`, and what was read from them. A hedge says nothing but that others are soft."""
+    """Tokens from `start` up to `end`, and what was read from them."""
 
     start: int
     end: int
@@ -55,7 +55,8 @@ class _Span(Struct, frozen=True):
 def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     """What a question demands of a kind's items, by id in the order of its words, and what is left of it.
 
-    Where nothing else is said and read the subject is the text as it is. What stands in double quotes is not read.
+    Without conditions and order the subject is the text as it is, but for denied names that nobody here has. What
+    stands in double quotes is not read.
     """
     told = tokens(text[: MOST_CHARS + _AHEAD_CHARS], MOST_TOKENS + _AHEAD_TOKENS)
     most = _counted(told)
@@ -65,12 +66,13 @@ def read(text: str, kind: Kind, known: Vocabulary) -> Reading:
     constraints = tuple(_numbered(text, reader.tokens, spans))
     order = next((_order(text, reader.tokens, span, span.order) for span in spans if span.order), None)
     strangers = [each for each in reader.strangers if each.end <= most]
-    unknown = tuple(dict.fromkeys(text[told[each.at].start : told[each.end - 1].end] for each in strangers))
+    unknown = tuple(dict.fromkeys(text[told[each.start].start : told[each.end - 1].end] for each in strangers))
     taken = [(span.start, span.end) for span in spans if not span.is_left_to_rank]
-    denied = [(each.start, each.end) for each in strangers if each.start < each.at]
+    denied = [(each.start, each.end) for each in strangers if each.is_denied]
     cuts = [(told[start].start, told[end - 1].end) for start, end in sorted([*taken, *denied])]
-    subject = subject_of(text, cuts, kind.wording) if cuts or constraints or order else text
-    return Reading(subject if subject or constraints or order else text, constraints, order, is_partial, unknown)
+    if constraints or order:
+        return Reading(subject_of(text, cuts, kind.wording), constraints, order, is_partial, unknown)
+    return Reading(left_of(text, cuts) or text if cuts else text, is_partial=is_partial, unknown=unknown)
 
 
 def _counted(told: Sequence[Token]) -> int:
@@ -108,6 +110,12 @@ class _Stranger(Struct, frozen=True):
     start: int
     at: int
     end: int
+    named: Named
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it is somebody who is not wanted."""
+        return self.start < self.at
 
 
 class _Reader:
@@ -139,9 +147,10 @@ class _Reader:
                 at, hedge = found[0], self._hedged(at, found[0], hedge)
             elif (span := self._longest(at)) is not None:
                 self._keep(span, hedge)
+                self._mark_other(span)
                 at, hedge = span.end, None if hedge is None else span.end
             else:
-                self._notice_stranger(at)
+                self._mark_stranger(at)
                 at += 1
         return self._spans
 
@@ -168,14 +177,26 @@ class _Reader:
         self._spans[-1] = replace(last, claims=_soft(last.claims), end=end)
         return hedge
 
-    def _notice_stranger(self, at: int) -> None:
+    def _mark_stranger(self, at: int) -> None:
         """`directed by Someone Else`, where none of the names that are known here begins in it."""
         found = self._lexis.sure_names.at(self._words, at)
         if found is None or (self.strangers and at < self.strangers[-1].end):
             return
         end = end_of_names(self._text, self.tokens, found[0], self._is_read)
-        if end is not None and not self._names_somebody(end):  # "Sir" before a known name is no stranger
-            self.strangers.append(_Stranger(self._denied_from(at), at, end))
+        if end is None or self._names_somebody(end):  # "Sir" before a known name is no stranger
+            return
+        if end > found[0] + 1 or not self._begins_a_name(found[0]):
+            self.strangers.append(_Stranger(self._denied_from(at), at, end, found[1]))
+
+    def _mark_other(self, span: _Span) -> None:
+        """`directed by Known Name or Someone Else`, also with "and"."""
+        if span.named is None or not span.named.sure or not {*self._words[span.end : span.end + 1]} & _GOES_ON:
+            return
+        end = end_of_names(self._text, self.tokens, span.end + 1, self._is_read)
+        if end is not None and not self._names_somebody(end):
+            self.strangers.append(
+                _Stranger(span.end if span.is_denied else span.end + 1, span.end + 1, end, span.named)
+            )
 
     def _is_read(self, at: int) -> bool:
         announces = self._lexis.names.at(self._words, at) is not None
@@ -184,6 +205,10 @@ class _Reader:
     def _names_somebody(self, at: int) -> bool:
         """Whether a name begins here that some item has, whatever it is there."""
         return any(self._spelled(at, name) is not None for name in self._lexis.wording.names)
+
+    def _begins_a_name(self, at: int) -> bool:
+        """Whether somebody here is called so first: "starring Bill" is somebody, though not one."""
+        return any(self._known.longest(name, self._words[at]) for name in self._lexis.wording.names)
 
     def _denied_from(self, at: int) -> int:
         """Where the denial begins that ends at a token; the token itself without one."""
@@ -292,18 +317,25 @@ class _Reader:
     def _announced(self, at: int, start: int, is_denied: bool) -> _Span | None:
         """A name behind what announces one. An "and" does so only right behind another, and says of both the same."""
         last = self._spans[-1] if self._spans and self._spans[-1].end == start else None
+        stranger = self.strangers[-1] if self.strangers and self.strangers[-1].end == start else None
+        if stranger is not None and self._words[start] in _GOES_ON:
+            return self._name(at, start + 1, stranger.named, stranger.is_denied)
         for end, name in self._lexis.names.each_at(self._words, start):
             is_more = self._words[end - 1] in _GOES_ON
-            if is_more and (last is None or last.named is None or not set(last.named.fields) & set(name.fields)):
+            if is_more and last is not None and last.named is not None and set(last.named.fields) & set(name.fields):
+                is_denied = last.is_denied
+            elif is_more:
                 continue
-            if span := self._name(at, end, name, last.is_denied if is_more and last else is_denied):
+            if span := self._name(at, end, name, is_denied):
                 return span
         return None
 
     def _anywhere(self, at: int) -> _Span | None:
-        if at and self._words[at - 1] in self._lexis.prepositions:  # "an hour from Auckland" is not in it
-            return None
         begin, is_denied = self._denial(at)
+        if (
+            not is_denied and at and self._words[at - 1] in self._lexis.prepositions
+        ):  # "an hour from Auckland" is not in it
+            return None
         for name in self._lexis.anywhere:
             if span := self._name(at, begin, name, is_denied):
                 return span
@@ -317,7 +349,7 @@ class _Reader:
         end, field, value = found
         while self._words[end : end + 1] == ["or"] and (more := self._spelled(end + 1, name)) and more[1] == field:
             end, value = more[0], value + OR + more[2]
-        claims = [Claim(field, "lacks" if is_denied else "has", value, hard=name.hard)]
+        claims = [Claim(field, "lacks" if is_denied else "has", value, hard=name.hard or is_denied)]
         if len(name.fields) > 1 and not is_denied and self._words[end : end + 1] == [","]:
             more = self._spelled(end + 1, name)
             if more is not None and more[1] != field:  # "Ames, Iowa"

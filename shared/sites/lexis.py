@@ -12,7 +12,8 @@ _HEDGES = """preferably|ideally|if possible|would be nice|nice to have|would be 
     would be a plus|would be a bonus|is a bonus|a bonus"""
 _DENIALS = """not|no|non|without|w / o|never|isn't|aren't|avoid|avoiding|except|excluding|nothing|other than|
     anything but|don't want|do not want|no need for|that don't have|that doesn't have|lacking|is not|are not|not a|
-    not too|    that is not|that isn't|that aren't|don't need"""
+    not too|    that is not|that isn't|that aren't|don't need|don't|doesn't|didn't|do not|does not|did not|
+    neither|nor|anyone but|anybody but|nobody but|with no"""
 _LADDER: dict[Op, str] = {
     "<=": """no harder than|not harder than|nothing harder than|no more difficult than|at most|up to|max|maximum|
         no tougher than|nothing above|not above|no more than|easier than or""",

@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import asdict
 
+from shared.contracts.constraints import Reading
 from shared.contracts.events import Candidate, Event, Failed, Restrictions, Rewritten, Triage
 from shared.contracts.notices import Notice, notice
 from shared.errors import QueryCancelled
 from shared.models.provider import Triaged
-from shared.sites.aim import Aim, aimed, unread, unread_rest
+from shared.sites.aim import Aim, aimed, unread_notices
 from shared.sites.path import Means, Path
 from shared.sites.rewrite import Rewrite, kept_as_typed, rewrite
 from shared.sites.said import code_of, failure_of, noted
@@ -95,12 +96,9 @@ class Planned:
         task = started(lambda: work(lambda: aimed(text, self._means.site)), self._means.deadline)
         error = await settled(task)
         if error is None:
-            self.notices += [each for each in unread_rest(task.result()) if each not in self.notices]
             return task.result()
         noted(error, "constraints")
-        aim, notices = unread(text, code_of(error))
-        self.notices += notices
-        return aim
+        return Aim(text, Reading(text), unread=code_of(error))
 
     async def _checked(self, path: Path, task: asyncio.Task[None]) -> Path | None:
         """The path once its question was triaged, its events were released, and it is done."""
@@ -124,8 +122,9 @@ class Planned:
         return triaged
 
     def _announce(self, path: Path) -> None:
-        """Say what results are held to, before the first of them."""
+        """Say what results are held to, before the first of them, and what of the question was not read."""
         reading = path.aim.reading
+        self.notices += unread_notices(path.aim)
         if path.triaged is not None:
             self._emit(Triage(path.triaged.tier, [asdict(need) for need in path.triaged.needs]))
         if path.restrictions or reading.says_anything:

@@ -103,7 +103,7 @@ async def _demanded(aim: Aim, site: Site, plan: Plan, ledger: Ledger) -> tuple[l
     nearest = await embedding.search(site, plan.count, (), ledger)
     if not embedding.failed:
         return await work(lambda: found_in(site, aim, nearest, "vector")), _notices(aim.query, site, plan, embedding)
-    return await work(lambda: _by_columns(aim, site, plan.count)), _notices(aim.query, site, plan, embedding)
+    return await work(lambda: _by_columns(aim, site, plan.count)), [_without_vectors(embedding, "what the columns say")]
 
 
 def by_words(text: str, site: Site, aim: Aim, count: int) -> Ranked:
@@ -193,8 +193,7 @@ class _Embedding:
 def _notices(text: str, site: Site, plan: Plan, embedding: _Embedding) -> list[Notice]:
     notices = _shortened(text, site, plan)
     if embedding.failed:
-        message = "Vector retrieval unavailable; returning BM25 results."
-        notices.append(notice("vectors_unavailable", message, reason=embedding.reason))
+        notices.append(_without_vectors(embedding, "BM25 results"))
     elif not embedding.is_whole:
         message = "The search by vectors was ended before it was sure of the nearest items; one of them may be missing."
         notices.append(notice("vectors_partial", message))
@@ -202,6 +201,11 @@ def _notices(text: str, site: Site, plan: Plan, embedding: _Embedding) -> list[N
         message = "Some items have a vector that cannot be used; they are found by what else they have."
         notices.append(notice("vector_unusable", message, items=site.vectors.unusable))
     return notices
+
+
+def _without_vectors(embedding: _Embedding, instead: str) -> Notice:
+    message = f"Vector retrieval unavailable; returning {instead}."
+    return notice("vectors_unavailable", message, reason=embedding.reason)
 
 
 def _shortened(text: str, site: Site, plan: Plan) -> list[Notice]:

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from shared.bucket.base import Bucket
 from shared.contracts.constraints import Reading
 from shared.contracts.items import Item, Value
-from shared.contracts.release import NullBank
 from shared.errors import ModelUnavailable, ReleaseIncompatible
 from shared.index.columns import Columns, Mask
 from shared.index.field_vectors import FieldVectors, MemoryVectors
@@ -82,11 +81,6 @@ class Site(Struct, frozen=True, kw_only=True):
     def count(self) -> int:
         """Its items."""
         return self.release.manifest.rows
-
-    @property
-    def null_bank(self) -> NullBank | None:
-        """How close everyday questions come that this collection does not answer."""
-        return self.release.manifest.null_bank
 
     def items(self, rows: Sequence[int]) -> list[Item]:
         """The items of these rows, in this order. Raises ReleaseIncompatible where there is no such row."""

@@ -24,10 +24,15 @@ _NOTHING_SAID = STOP_WORDS | frozenset(
 
 
 def subject_of(text: str, cuts: Sequence[tuple[int, int]], wording: Wording) -> str:
-    """The text without these spans, and without the words that tied them to it.
-
-    Empty where nothing is left but what the kind's items are called and words that say nothing.
+    """What `left_of` leaves; empty where that is nothing but what the kind's items are called and words that say
+    nothing.
     """
+    left = left_of(text, cuts)
+    return left if _says_something(left, wording) else ""
+
+
+def left_of(text: str, cuts: Sequence[tuple[int, int]]) -> str:
+    """The text without these spans, and without the words that tied them to it."""
     pieces = []
     at = 0
     for start, end in (*sorted(cuts), (len(text), len(text))):
@@ -36,8 +41,7 @@ def subject_of(text: str, cuts: Sequence[tuple[int, int]], wording: Wording) -> 
         piece = _TIE_BEFORE.sub("", piece) if start < len(text) else piece
         pieces.append(piece.strip())
         at = max(at, end)
-    left = " ".join(_ENDS.sub("", " ".join(piece for piece in pieces if piece)).split())
-    return left if _says_something(left, wording) else ""
+    return " ".join(_ENDS.sub("", " ".join(piece for piece in pieces if piece)).split())
 
 
 def _says_something(left: str, wording: Wording) -> bool:

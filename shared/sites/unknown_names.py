@@ -15,6 +15,7 @@ _NOBODY = STOP_WORDS | frozenset(
 _SHORTENED = frozenset("mr mrs ms dr st jr sr".split())
 _JOINS = frozenset(("and", "or", "nor"))
 _MOST_WORDS = 5
+_TOLD_APART = 4
 _FEWEST_WORDS = 2
 """A name in small letters has so many words at least: "directed by women" names nobody."""
 
@@ -22,9 +23,9 @@ _FEWEST_WORDS = 2
 def end_of_names(text: str, told: Sequence[Token], start: int, is_read: Callable[[int], bool]) -> int | None:
     """Behind the names that begin at a token and are joined by "or" and "and"; None where no name begins there.
 
-    Each word of a name begins with a capital, where the question has capitals at all. What `is_read` otherwise ends it.
+    Each word of a name begins with a capital, where capitals tell words apart. What `is_read` otherwise ends it.
     """
-    has_capitals = any(_is_capital(text, token) for token in told[1:])
+    has_capitals = _has_capitals(text, told)
     end = _end_of_name(text, told, start, is_read, has_capitals)
     while end is not None and end < len(told) and told[end].word in _JOINS:
         more = _end_of_name(text, told, end + 1, is_read, has_capitals)
@@ -52,6 +53,13 @@ def _can_be_named(text: str, token: Token, before: int, has_capitals: bool) -> b
     if before and token.word in _PARTICLES:
         return True
     return _is_capital(text, token) if has_capitals else token.word not in _NOBODY
+
+
+def _has_capitals(text: str, told: Sequence[Token]) -> bool:
+    """Whether capitals tell names from other words: some words have one, and some that are no short ones have none."""
+    words = [token for token in told[1:] if token.word[0].isalpha()]
+    plain = [token for token in words if not _is_capital(text, token) and len(token.word) >= _TOLD_APART]
+    return bool(plain) and any(_is_capital(text, token) for token in words)
 
 
 def _is_capital(text: str, token: Token) -> bool:

@@ -38,7 +38,7 @@ class SiteVocabulary:
 
     def longest(self, name: Named, word: str) -> int:
         """How many tokens the longest spelling has that begins with a word, six at most; most words begin none."""
-        longest = self._columns.kept(f"longest {_kind_of(name)}", name.fields[0], lambda: self._longest(name))
+        longest = self._columns.kept(f"longest {_lexicon_key(name)}", name.fields[0], lambda: self._longest(name))
         first = item_tokens(word)[:1]
         return min(longest.get(first[0], 0) if first else max(longest.values(), default=0), MOST_TOKENS)
 
@@ -56,11 +56,11 @@ class SiteVocabulary:
 
     def _lexicon(self, name: Named, field: str) -> Lexicon:
         return self._columns.kept(
-            f"lexicon {_kind_of(name)}", field, lambda: _lexicon(self._columns.vocabulary(field), name)
+            f"lexicon {_lexicon_key(name)}", field, lambda: _lexicon(self._columns.vocabulary(field), name)
         )
 
 
-def _kind_of(name: Named) -> str:
+def _lexicon_key(name: Named) -> str:
     """What tells the lexicons of one field apart."""
     return _told_apart(name.keys, name.blocked, bool(name.after))
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from shared.bucket.base import Bucket, bucket_of, opened_as
 from shared.contracts.leaf import Leaf, Source
-from shared.errors import CatalogConflict, SettingsError
+from shared.contracts.release import Manifest
+from shared.errors import CatalogConflict, ReleaseIncompatible, SettingsError
 from shared.index.records import Records
 from shared.release.manifest import pointer_key
 from shared.release.reader import Progress, Release, fetch
@@ -110,9 +111,21 @@ def open_catalogs(mounted: Sequence[Mount], releases: Sequence[Release], opened:
     for mount, release in zip(mounted, releases, strict=True):
         records = opened.enter_context(closing(Records(release.paths["records"])))
         records.check(release.manifest.rows)
+        _check_sources(release.manifest, records.sources())
         first = catalogs[-1].first_row + catalogs[-1].rows if catalogs else 0
         catalogs.append(Catalog(mount, release, records, records.sources(), first))
     return tuple(catalogs)
+
+
+def _check_sources(manifest: Manifest, known: Mapping[str, Source]) -> None:
+    """Whether the records have every source that the manifest counts, in its family. Raises ReleaseIncompatible."""
+    for family in manifest.families:
+        for name in family.sources:
+            found = known[name].family if name in known else "no such source"
+            if found != family.family:
+                raise ReleaseIncompatible(
+                    f"records: source {name!r}: expected family {family.family!r}, found {found!r}"
+                )
 
 
 def _same_embedder(earlier: Catalog, later: Catalog) -> None:

@@ -106,7 +106,8 @@ def publish(folder: Path, items: Sequence[Item], kind: Kind, dimension: int = DI
         label=kind.label,
         embedder=Embedder(provider="openrouter", model=EMBEDDING_MODEL, dimension=dimension),
         rows=len(items),
-        families=[Family(family=site, first_row=0, rows=len(items), sources={site: len(items)})],
+        collection=site,
+        families=[Family(family=kind.name, first_row=0, rows=len(items), sources={site: len(items)})],
     )
     files = write_item_index(folder / "files", items, kind, vectors, signatures)  # type: ignore[arg-type]
     writer.switch(bucket, kind.name, writer.write(bucket, manifest, files))

@@ -107,11 +107,46 @@ def test_R02_one_flipped_bit_is_refused_with_both_checksums(
     bucket: FileBucket, tmp_path: Path, place: str, role: str, position: int
 ) -> None:
     path = file_of(bucket, published(bucket, tmp_path), role)
-    expected = zlib.crc32(path.read_bytes())
+    expected = path.read_bytes()
     flip_a_bit(path, position)
-    said = f"bytes 0 to 1000: expected crc32 {expected:08x}, found {zlib.crc32(path.read_bytes()):08x}"
-    with pytest.raises(ReleaseCorrupt, match=rf"^{role} .*: {said}$"):
+    found = path.read_bytes()
+    said = {
+        "in place": f"bytes 0 to 1000: expected crc32 {zlib.crc32(expected):08x}, found {zlib.crc32(found):08x}",
+        "copied": f"expected sha256 {hashlib.sha256(expected).hexdigest()}, found {hashlib.sha256(found).hexdigest()}",
+    }
+    with pytest.raises(ReleaseCorrupt, match=rf"^{role} .*: {said[place]}$"):
         fetch(bucket, tmp_path, place)
+
+
+def test_R02_a_copy_is_what_its_name_says_whatever_another_catalog_says_of_it(
+    bucket: FileBucket, tmp_path: Path
+) -> None:
+    """Copies are shared by their sha256, so a manifest that gives it to other bytes must not fill it."""
+    right = file_of(bucket, published(bucket, tmp_path), "records").read_bytes()
+    evil = a_bucket(tmp_path / "evil")
+    release_id = published(evil, tmp_path / "evil")
+    forged, sha256 = right[::-1], hashlib.sha256(right).hexdigest()
+    document = json.loads(evil.read(manifests.manifest_key(CATALOG, release_id)))
+    for file in document["files"]:
+        if file["role"] == "records":
+            file |= {"sha256": sha256, "crc32": [f"{zlib.crc32(forged):08x}"]}
+    evil.put(manifests.file_key(CATALOG, sha256), forged)
+    rewritten(evil, release_id, files=document["files"])
+    with pytest.raises(ReleaseCorrupt, match="expected sha256"):
+        fetch(evil, tmp_path, "copied")
+    release = fetch(bucket, tmp_path, "copied")
+    assert release.paths["records"].read_bytes() == right
+
+
+@PLACES
+def test_a_release_that_is_written_again_mends_what_was_damaged_in_the_bucket(
+    bucket: FileBucket, tmp_path: Path, place: str
+) -> None:
+    release_id = published(bucket, tmp_path)
+    flip_a_bit(file_of(bucket, release_id, "records"))
+    into, anew = (bucket, False) if place == "in place" else (remote(bucket), True)
+    assert writer.write(into, a_manifest(), some_files(tmp_path), anew=anew) == release_id
+    fetch(bucket, tmp_path, place).close()
 
 
 @PLACES
@@ -139,18 +174,22 @@ def test_R02_an_empty_file_under_the_name_of_another_is_refused(bucket: FileBuck
         fetch(bucket, tmp_path, place)
 
 
+@PLACES
 @pytest.mark.parametrize("part", [0, 1, 2])
 @pytest.mark.parametrize("version", [1, 2])
-def test_R02_a_flipped_bit_in_any_range_is_refused(bucket: FileBucket, tmp_path: Path, part: int, version: int) -> None:
+def test_R02_a_flipped_bit_in_any_range_is_refused(
+    bucket: FileBucket, tmp_path: Path, place: str, part: int, version: int
+) -> None:
     release_id = published(bucket, tmp_path, size=2 * RANGE_BYTES + 10)
     path = file_of(bucket, release_id, "vectors")
     flip_a_bit(path, part * RANGE_BYTES + 5)
     if version == 1:
         as_version_1(bucket, release_id)
-    said = "expected sha256" if version == 1 else f"bytes {part * RANGE_BYTES} to .*: expected crc32"
+    by_range = version == 2 and place == "in place"
+    said = f"bytes {part * RANGE_BYTES} to .*: expected crc32" if by_range else "expected sha256"
     with pytest.raises(ReleaseCorrupt, match=said):
-        reader.fetch(remote(bucket), CATALOG, ["vectors"], tmp_path / "cache")
-    assert list((tmp_path / "cache" / "files").iterdir()) == []
+        fetch(bucket, tmp_path, place)
+    assert list((tmp_path / "cache").glob("files/*.part")) == []
 
 
 @PLACES

@@ -20,7 +20,7 @@ from fakes.site import DIMENSION, Here, recipe, recipes, site_here
 from grammar import faults_of
 from msgspec.structs import replace
 
-from shared.contracts.events import Event, Restrictions, Result, Triage
+from shared.contracts.events import Event, Restrictions, Result, Said, Triage
 
 # Hard for the fake, as it has a diet; simple is what has neither that nor many words.
 HARD, SIMPLE = "vegan lentil soup", "lentil soup"
@@ -408,12 +408,30 @@ def test_an_order_that_is_asked_for_is_kept_and_where_nothing_else_is_asked_no_m
 
 
 def test_the_constraints_are_those_of_the_rewrite_and_not_of_what_was_typed(kitchen: Here, fake: OpenRouter):
-    rewritten = json.dumps({"standalone_query": "bean stew soup under 45 minutes"})
+    rewritten = json.dumps({"standalone_query": "soup under 45 minutes"})
     fake.fail(faults.content(rewritten), when=is_rewriting)
-    asked = kitchen.ask("soup under 45 minutes", previous_queries=SEEN_BEFORE, mode="list")
+    asked = kitchen.ask("now soup", previous_queries=("stew under 45 minutes",), mode="list")
     assert asked.types[1] == "decontextualized_query"
     assert [each["text"] for each in asked.of(Restrictions)[0].constraints] == ["under 45 minutes"]
     assert faults_of(asked.events) == []
+
+
+def test_of_a_wording_that_a_rewrite_replaced_nothing_is_said(kitchen: Here, fake: OpenRouter):
+    long = "soup " * 130
+    fake.fail(faults.content(json.dumps({"standalone_query": "tomato soup"})), when=is_rewriting)
+    asked = kitchen.ask(long, previous_queries=SEEN_BEFORE, mode="list")
+    assert asked.types[1] == "decontextualized_query"
+    assert "constraints_unread" not in asked.codes
+    assert "constraints_unread" in kitchen.ask(long, mode="list").codes
+
+
+def test_where_nothing_is_looked_up_a_failed_embedding_is_told_with_what_stands_in_for_it(
+    kitchen: Here, fake: OpenRouter
+):
+    fake.fail(faults.status(400), when=is_embedding)
+    asked = kitchen.ask("under 45 minutes", mode="list")
+    [said] = [each.notice for each in asked.of(Said) if each.notice["code"] == "vectors_unavailable"]
+    assert said["message"] == "Vector retrieval unavailable; returning what the columns say."
 
 
 def test_without_a_model_diets_are_read_from_the_words_and_what_meets_them_is_shown(fake: OpenRouter):

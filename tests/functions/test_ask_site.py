@@ -92,7 +92,7 @@ def test_of_a_director_whom_nothing_here_names_that_is_said(demo_gateway: Servic
         notice for event in events if event["message_type"] == "usage" for notice in event["content"]["notices"]
         if notice["code"] == "constraints_unread"
     ]  # fmt: skip
-    assert (said["reason"], said["texts"]) == ("name_unknown", ["directed by Stanley Donen"])
+    assert (said["reason"], said["texts"]) == ("name_unknown", ["not directed by Stanley Donen"])
     [stated] = [event["content"] for event in events if event["message_type"] == "restrictions"]
     assert [each["value"] for each in stated["constraints"]] == ["musical"]
 

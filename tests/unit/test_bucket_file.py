@@ -268,3 +268,10 @@ def test_a_mount_point_may_have_a_blank() -> None:
 
 def test_where_no_mounts_are_known_a_path_is_local() -> None:
     assert not is_network(Path("/data"), "")
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bucket").mkdir()
+    (tmp_path / "bucket" / "round").symlink_to(tmp_path / "bucket" / "round")
+    with pytest.raises(BucketError, match="circle"):
+        FileBucket(f"file://{tmp_path / 'bucket'}").read("round")

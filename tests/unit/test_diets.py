@@ -110,7 +110,10 @@ def test_what_a_recipe_declares_is_believed(diet, declared):
         ("peanuts", ["2 tbsp peanut butter"], False), ("coconut", ["1 can coconut milk"], False),
         ("onions", ["1 green onion"], False), ("meat", ["1 lb pork"], False), ("meat", ["2 carrots"], True),
         ("nuts", ["1 cup granola"], None), ("seafood", ["6 oysters"], False), ("tomatoes", [], None),
-        ("flour", ["1 cup rice flour"], None), ("flour", ["2 cups flour"], False), ("goat", ["4 oz goat cheese"], True),
+        ("flour", ["1 cup rice flour"], None), ("flour", ["2 cups flour"], False),
+        ("cheese", ["250 g mozzarella"], False), ("cheese", ["100 g vegan mozzarella"], True),
+        ("cheese", ["2 carrots"], True), ("pasta", ["400 g macaroni"], False), ("pasta", ["1 spaghetti squash"], True),
+        ("milk", ["1 cup buttermilk"], False), ("goat", ["4 oz goat cheese"], True),
     ],
 )  # fmt: skip
 def test_whether_a_recipe_is_made_without_a_food(food, lines, verdict):

@@ -17,10 +17,11 @@ from msgspec import to_builtins
 from releases import CATALOG, ROLES, a_manifest
 from wire import ROOT
 
-from shared.contracts.release import LEXICAL_ROLES, Family, Manifest, NullBank, Pointer, ReleaseFile
+from shared.contracts.release import LEXICAL_ROLES, Embedder, Family, Manifest, NullBank, Pointer, ReleaseFile
+from shared.contracts.status import STATUS_ROLE
 from shared.contracts.strict import read
 from shared.errors import ReleaseCorrupt, ReleaseError, ReleaseIncompatible, SettingsError
-from shared.index.items import write_items
+from shared.index.items import IDS_ROLE, VECTOR_ROLES, write_items
 from shared.index.records import write_records
 from shared.release import manifest as manifests
 
@@ -104,6 +105,7 @@ def test_a_time_without_zone_or_sense_is_refused(time: str) -> None:
         ({"label": None}, r"label: expected a text, found 'None'"),
         ({"rows": True}, r"rows: expected an integer, found 'True'"),
         ({"gate": {"recall": "high"}}, r"gate\.recall: expected a number, found 'high'"),
+        ({"gate": {"recall": 10**400}}, r"gate\.recall: expected a number, found '1000"),
         ({"extends": "census"}, r"extends: expected a list, found 'census'"),
     ],
 )
@@ -112,6 +114,22 @@ def test_R03_a_manifest_that_is_not_right_is_refused_by_field(changes: dict[str,
         reread(changed(**changes))
     assert "\n" not in caught.value.message
     assert caught.value.message.startswith("manifest of release 20260131T120000Z-")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"gate":{}', b'"gate":{"recall":1e999}'),
+        (b'"label":"Tables"', b'"label":"\xed\xa0\x80"'),
+        (b'"label":"Tables"', b'"label":"Tables","label":"Tables"'),
+    ],
+)
+def test_R03_what_is_no_json_of_ours_is_refused(old: bytes, new: bytes) -> None:
+    data = manifests.encode(whole())
+    assert old in data
+    data = data.replace(old, new)
+    with pytest.raises(ReleaseIncompatible):
+        manifests.parse(data, CATALOG, f"20260131T120000Z-{hashlib.sha256(data).hexdigest()[:12]}")
 
 
 def family(name: str, first_row: int, rows: int, **sources: int) -> dict[str, Any]:
@@ -220,7 +238,10 @@ def test_the_format_page_shows_a_manifest_that_is_accepted() -> None:
 def test_the_format_page_says_every_field_and_every_role() -> None:
     said = set(re.findall(r"^\| `([\w.]+)`", PAGE, re.MULTILINE))
     assert {name for kind in (Manifest, Pointer) for name in kind.__struct_fields__} <= said
-    assert {"vectors", "records", *LEXICAL_ROLES} <= said
+    inner = {name for kind in (ReleaseFile, Embedder, Family, NullBank) for name in kind.__struct_fields__}
+    assert {name for name in inner if f"`{name}`" not in PAGE} == set()
+    roles = {"vectors", "records", "documents", STATUS_ROLE, IDS_ROLE, *VECTOR_ROLES, *LEXICAL_ROLES}
+    assert {role for role in roles if f"`{role}`" not in PAGE} == set()
 
 
 def test_the_format_page_gives_the_tables_and_columns_that_are_written(tmp_path: Path) -> None:

@@ -8,7 +8,18 @@ import threading
 from pathlib import Path
 
 import pytest
-from releases import CATALOG, ROLES, RemoteBucket, a_bucket, a_manifest, digest_of, published, remote, some_files
+from releases import (
+    CATALOG,
+    ROLES,
+    RemoteBucket,
+    a_bucket,
+    a_manifest,
+    digest_of,
+    flip_a_bit,
+    published,
+    remote,
+    some_files,
+)
 
 from shared.bucket.file import FileBucket
 from shared.contracts.release import LEXICAL_ROLES, RANGE_BYTES
@@ -74,7 +85,7 @@ def test_files_of_a_remote_bucket_are_copied_byte_for_byte(bucket: FileBucket, t
     assert sorted(path.name for path in (cache / "files").iterdir()) == sorted(p.name for p in release.paths.values())
 
 
-def test_a_copied_file_is_never_copied_or_hashed_again(bucket: FileBucket, tmp_path: Path, cache: Path) -> None:
+def test_a_copied_file_is_never_copied_or_checked_again(bucket: FileBucket, tmp_path: Path, cache: Path) -> None:
     published(bucket, tmp_path)
     reader.fetch(remote(bucket), CATALOG, None, cache)
     again = remote(bucket)
@@ -82,6 +93,10 @@ def test_a_copied_file_is_never_copied_or_hashed_again(bucket: FileBucket, tmp_p
     reader.fetch(again, CATALOG, None, cache, lambda *step: steps.append(step))
     assert again.ranges == []
     assert steps[-1] == (1_000 * len(ROLES),) * 2
+    copy = next((cache / "files").iterdir())
+    flip_a_bit(copy)  # what has its final name was checked before it got it
+    reader.fetch(again, CATALOG, None, cache).close()
+    assert again.ranges == []
 
 
 def test_an_unchanged_file_of_the_next_release_is_not_copied_again(

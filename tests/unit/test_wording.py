@@ -45,6 +45,6 @@ def test_nothing_is_added_and_something_is_left(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("piece", ["data and ", "data of ", "data, ", "statistics ", "a", "the ", " data?", "?"])
-def test_X09_a_long_text_takes_no_more_than_its_share_of_time(piece: str) -> None:
+def test_of_a_long_text_of_one_piece_no_more_is_left_than_was_there(piece: str) -> None:
     text = piece * (MAX_CHARS // len(piece))
     assert len(plain(text)) <= len(text)

@@ -13,7 +13,7 @@ from shared.edge.body import decode_json
 from shared.edge.reply import Reply
 from shared.errors import RequestError
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
 
 MessageId = str | int
 

@@ -138,7 +138,9 @@ def _steps(value: object) -> list[str]:
 
 
 def suits(diet: str, declared: Iterable[str], sure: Iterable[str], doubtful: Iterable[str], listed: bool) -> Met:
-    """Whether a recipe suits a diet. `sure` and `doubtful` as `contents` gives them; `listed`: it names ingredients.
+    """Whether a recipe suits a diet: one recipe, plainly. kinds/suited.py decides all rows at once, and is held to it.
+
+    `sure` and `doubtful` as `contents` gives them; `listed`: it names ingredients.
 
     What it declares is believed. A food that the diet refuses rules it out, one that has a simple substitute or that
     may be in it leaves it open, and so does a recipe that lists nothing.
@@ -155,7 +157,10 @@ def suits(diet: str, declared: Iterable[str], sure: Iterable[str], doubtful: Ite
 
 
 def lacks(food: str, phrases: Sequence[str], sure: Iterable[str], doubtful: Iterable[str]) -> Met:
-    """Whether a recipe is made without a food or a group of foods; None: it lists no ingredients, or may hold it."""
+    """Whether a recipe is made without a food or a group of foods; None: it lists no ingredients, or may hold it.
+
+    One recipe, plainly, as `suits` is.
+    """
     if groups := groups_called(food):
         return _without(groups, frozenset(sure), frozenset(doubtful), listed=bool(phrases))
     words = tokens(food)
@@ -171,19 +176,39 @@ def _without(groups: frozenset[str], sure: frozenset[str], doubtful: frozenset[s
 
 
 # What is a food under another name of one word.
-_ALSO = {"milk": "buttermilk"}
+_ALSO = {
+    "milk": frozenset({"buttermilk"}),
+    "cheese": frozenset(
+        """asiago brie burrata camembert cheddar colby cotija edam emmental feta fontina gorgonzola gouda gruyere
+        halloumi havarti jarlsberg manchego mascarpone mozzarella paneer parmesan parmigiano pecorino provolone queso
+        raclette reggiano ricotta romano roquefort stilton taleggio velveeta""".split()
+    ),
+    "pasta": frozenset(
+        """bucatini cannelloni farfalle fettuccine fusilli lasagna lasagne linguine macaroni orecchiette orzo penne
+        ravioli rigatoni spaghetti tagliatelle tortellini ziti""".split()
+    ),
+}
+_OF_MILK = frozenset(("milk", "cheese"))
 
 
 def holds(phrase: str, food: Sequence[str]) -> bool:
     """Whether an ingredient, as `ingredients` gives it, is the food: "salted butter" is butter, "peanut butter" not."""
+    if len(food) == 1 and food[0] in _ALSO and _is_also(phrase.split(), food[0]):
+        return True
     if not food or " ".join(food) not in phrase:  # cheap, and says no to most
         return False
     words = phrase.split()
-    if len(food) == 1 and _ALSO.get(food[0]) in words:
-        return True
     size = len(food)
     places = [at for at in range(len(words) - size + 1) if words[at : at + size] == list(food)]
     return any(not _is_part_of_another(words, at, at + size) for at in places)
+
+
+def _is_also(words: Sequence[str], food: str) -> bool:
+    """Whether words name the food by another name: mozzarella is cheese, vegan mozzarella is none."""
+    if food in _OF_MILK and "dairy" in without(words):
+        return False
+    places = [at for at, word in enumerate(words) if word in _ALSO[food]]
+    return any(not _is_part_of_another(words, at, at + 1) for at in places)
 
 
 # "Without cream" is said by some who would take coconut cream and by some who would not: what is called so but is

@@ -368,8 +368,6 @@ _FREE = {
     "nonalcoholic": frozenset({"alcohol"}),
 }  # fmt: skip
 _PART_OF = {"beef": "meat", "pork": "meat", "poultry": "meat"}
-GROUPS = frozenset(_SURE)
-"""What a recipe may be asked to be free of, by name: `meat`, `dairy`, `nuts` …"""
 
 _WORD = re.compile(r"[a-z0-9]+")
 _IRREGULAR = {

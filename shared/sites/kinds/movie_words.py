@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
 from shared.sites.kinds.wording import Choice, Claim, Loose, Measure, Named, Superlative, Taken, Vocabulary, Wording
 
 NOUNS = frozenset(
@@ -96,8 +98,8 @@ def _unaccented(said: str) -> str:
 _STARRING = Named(
     fields=("actors",),
     after=(
-        "starring", "that star", "that stars", "which stars", "stars", "featuring", "played by", "acted by", "actor",
-        "actress", "with actor", "with actress", "co starring", "starred by",
+        "starring", "star", "that star", "that stars", "which stars", "stars", "featuring", "played by", "acted by",
+        "actor", "actress", "with actor", "with actress", "co starring", "starred by",
     ),
     sure=("starring", "with actor", "with actress", "acted by"),
     keys=with_surname,
@@ -109,8 +111,11 @@ _DIRECTED = Named(
     sure=("directed by", "by director", "from director"),
     keys=with_surname,
 )  # fmt: skip
+_NOT_BY = Named(
+    fields=("directors", "actors"), after=("not by", "nor by", "neither by", "without"), keys=with_surname, mostly=True
+)
 _BY = Named(fields=("directors", "actors"), after=("by", "from"), keys=spellings)
-_PEOPLE = Named(fields=("directors", "actors"), after=("of",), keys=spellings, mostly=True)
+_PEOPLE = replace(_BY, mostly=True)
 # A full name alone: as likely the title of a film about somebody, so it decides nothing.
 _SOMEBODY = Named(fields=("directors", "actors"), keys=spellings, hard=False, mostly=True)
 _LONGEST_NAME = 4
@@ -157,39 +162,79 @@ def of_a_century(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | N
 # What one film of a genre is called. That it is what is asked for is sure only at the question's beginning, behind
 # words that ask and an article ("I want a musical"), and where nothing that it could belong to follows ("a western
 # town").
-_CALLED = frozenset("comedy drama western musical thriller documentary whodunit biopic satire cartoon".split())
-_GENRE_CALLED = {"whodunit": "mystery", "biopic": "biography", "cartoon": "animated"}
+_CALLED = {
+    **{each: each for each in "comedy drama western musical thriller documentary satire".split()},
+    "whodunit": "mystery", "biopic": "biography", "cartoon": "animated",
+}  # fmt: skip
+# What goes before such a word and is a genre itself: "a romantic comedy" is both.
+_BESIDE = {
+    "romantic": "romance", "sci - fi": "science fiction", "historical": "historical",
+    **{each: each for each in "crime horror action musical fantasy war animated political spy".split()},
+}  # fmt: skip
+# Genres that a question can be against by their name alone: "no romance", "not horror".
+_DENIED = _CALLED | {
+    **{each: each for each in "horror romance action crime fantasy noir slasher".split()},
+    "science fiction": "science fiction", "sci - fi": "science fiction", "animation": "animated",
+}  # fmt: skip
+_AGAINST = ("not a", "not an", "not", "no", "without", "without a", "without any", "non -", "never a", "isn't a")
 _ASKING = frozenset(
     """i we i'd i'm we'd want would like to see watch find me us need looking for show recommend suggest is there are
     any please can you could give get let's""".split()
 )
 _OF_IT = frozenset(
     """after before from in with without starring about directed by set under over where that which made released for
-    but not featuring based between since until rated . ? ! )""".split()
+    but not no featuring based between since until rated . ? ! )""".split()
 )
 
 
 def of_one_genre(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | None:
-    """`a musical after 1950`, `I want a dark comedy`; not `a film about a musical`, `not a comedy`, `a comedy or …`."""
-    if words[at] not in _CALLED or not _goes_on_of_it(words, at + 1):
+    """`a musical after 1950`, `a romantic comedy`; not `a film about a musical`, `a comedy or …`."""
+    named = _behind_the_first(words, at)
+    beside, genre = _BESIDE.get(" ".join(words[at:named])), _CALLED.get(words[named])
+    if genre is None or not _goes_on_of_it(words, named + 1):
         return None
     article = next((place for place in (at - 1, at - 2) if place >= 0 and words[place] in ("a", "an")), None)
     if article is None or not _ASKING.issuperset(words[:article]):
         return None
-    return Taken(at + 1, (Claim("genres", "has", _GENRE_CALLED.get(words[at], words[at])),))
+    return Taken(named + 1, tuple(Claim("genres", "has", each) for each in dict.fromkeys((beside, genre)) if each))
+
+
+def _behind_the_first(words: Sequence[str], at: int) -> int:
+    """Behind the first of two genres, "romantic" in "romantic comedy"; here where one stands alone."""
+    for size in (3, 1):
+        if " ".join(words[at : at + size]) in _BESIDE and at + size < len(words) and words[at + size] in _CALLED:
+            return at + size
+    return at
+
+
+def against_a_genre(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | None:
+    """`an action film, not a western`, `comedies without romance`, `no horror`."""
+    for said in _AGAINST:
+        begin = at + len(said.split())
+        if list(words[at:begin]) != said.split():
+            continue
+        for size in (3, 2, 1):
+            genre = _DENIED.get(" ".join(words[begin : begin + size]))
+            if genre and begin + size <= len(words) and _ends_there(words, begin + size):
+                return Taken(begin + size, (Claim("genres", "lacks", genre),))
+    return None
 
 
 def _goes_on_of_it(words: Sequence[str], at: int) -> bool:
-    """Whether what stands here speaks of the film; a comma goes before it, or before one more genre."""
+    """Whether what stands here speaks of the film; a comma may stand before it."""
     at += at < len(words) and words[at] == ","
     return at >= len(words) or words[at] in _OF_IT
+
+
+def _ends_there(words: Sequence[str], at: int) -> bool:
+    return at >= len(words) or words[at] in _OF_IT or words[at] in (",", "and", "or", "nor", ";")
 
 
 _ANY_WORK = (*_WORKS, "releases", *(plural for _, plurals in _GENRES.values() for plural in plurals))
 
 WORDING = Wording(
     nouns=NOUNS,
-    filler=frozenset("watch see released made good great".split()),
+    filler=frozenset("watch see released made good great directed starring".split()),
     measures=(
         Measure(
             field="year", family="year", bare="=", nouns=_ANY_WORK,
@@ -211,7 +256,7 @@ WORDING = Wording(
         Choice(field="genres", value="family", words=_KIDS, meets=("family", "animated", "animation"), hard=False),
         *(Choice(field="content_rating", value=value, words=words) for value, words in _RATED.items()),
     ),
-    names=(_STARRING, _DIRECTED, _BY, _WITH, _SOMEBODY),
+    names=(_STARRING, _DIRECTED, _NOT_BY, _BY, _WITH, _SOMEBODY),
     orders=(
         Superlative(words=("newest", "latest", "most recent"), field="year", descending=True),
         Superlative(words=("oldest", "earliest"), field="year"),
@@ -224,5 +269,5 @@ WORDING = Wording(
         Loose(words=("recent", "new"), field="year", op=">=", quantile=0.9),
         Loose(words=("old", "classic", "vintage"), field="year", op="<=", value=1970.0),
     ),
-    takers=(of_somebody, of_a_century, of_one_genre),
+    takers=(of_somebody, of_a_century, of_one_genre, against_a_genre),
 )  # fmt: skip

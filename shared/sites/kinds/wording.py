@@ -120,9 +120,6 @@ class Named(Struct, frozen=True, kw_only=True):
     hard: bool = True
     mostly: bool = False
 
-    def __hash__(self) -> int:
-        return hash((self.fields, self.after))
-
 
 class Superlative(Struct, frozen=True, kw_only=True):
     """Words that ask for an order, where they speak of the kind's items: "newest homes", not "newest trends".
