@@ -86,6 +86,15 @@ def test_a_value_that_cannot_be_meant_is_refused_with_the_rule(name, value, rule
     assert refused.value.message == f"{name}={value!r}: {rule}"
 
 
+@pytest.mark.parametrize(
+    "name", [row.name for field, row in ROWS.items() if field.endswith("timeout_s") or field == "heartbeat_s"]
+)
+def test_no_wait_is_of_nothing(name):
+    with pytest.raises(SettingsError) as refused:
+        Settings.from_env({name: "0"})
+    assert refused.value.message == f"{name}='0': expected a number of seconds, 0.001 or more"
+
+
 @EVERY
 def test_no_number_is_too_long_to_be_refused_in_a_line(field, row):
     if type(row.default) in (int, float):
