@@ -30,6 +30,7 @@ _CLAUSE_ENDS = frozenset((",", ".", ";", "but"))
 _ARTICLES = frozenset("a an any the too very so that - really overly super in of at all exactly".split())
 _TOO = frozenset(("too", "so", "not", "no", "less", "more", "very"))
 _GOES_ON = frozenset(("and", "or", "nor"))
+_NONE = frozenset(("no", "without"))
 _EXCEPT = frozenset(("not", "except", "excluding", "besides"))
 _LONGEST_DENIAL = 4
 _MOST_BETWEEN = 4
@@ -248,6 +249,9 @@ class _Reader:
             return None
         if found.needs_item and not self._speaks(found.end, foreign=2 if found.family == "year" else 0):
             return None
+        if at and self._words[at - 1] in _NONE and all(claim.op in (">", ">=") for claim in found.claims):
+            within = tuple(replace(claim, op=_OPPOSITE[claim.op]) for claim in found.claims)
+            return _Span(at - 1, found.end, within, is_denied=True)  # "no fee over $400"
         if (denial := self._excepted_from(at)) is not None:
             claims = _all_but(found.claims)
             return _Span(denial, found.end, claims, is_denied=True) if claims else None

@@ -90,12 +90,17 @@ _NO_HOA = [
 ]
 
 
+_BEYOND = frozenset("over above more higher greater exceeding of".split())
+
+
 def no_hoa(words: Sequence[str], at: int, _known: Vocabulary) -> Taken | None:
-    """`no HOA`, `without HOA fees`: a fee of nothing."""
+    """`no HOA`, `without HOA fees`: a fee of nothing; but not `no HOA fee over $400`."""
     for said in _NO_HOA:
         if list(words[at : at + len(said)]) == said:
             end = at + len(said)
             end += end < len(words) and words[end] in ("fee", "fees", "dues")
+            if end < len(words) and words[end] in _BEYOND:
+                return None
             return Taken(end, (Claim("hoa_fee", "<=", 0.0, "USD"),))
     return None
 
