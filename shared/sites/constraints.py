@@ -17,7 +17,7 @@ from shared.contracts.constraints import OR, TO, Constraint, Op, Order, Reading
 from shared.sites.kinds.kind import Kind
 from shared.sites.kinds.wording import Choice, Claim, Loose, Named, Superlative, Vocabulary, Wording
 from shared.sites.lexis import Lexis
-from shared.sites.quantities import Token, tokens
+from shared.sites.quantities import Phrases, Token, tokens
 from shared.sites.subject import left_of, subject_of
 from shared.sites.unknown_names import end_of_names
 
@@ -32,7 +32,7 @@ _TOO = frozenset(("too", "so", "not", "no", "less", "more", "very"))
 _GOES_ON = frozenset(("and", "or", "nor"))
 _NONE = frozenset(("no", "without"))
 _EXCEPT = frozenset(("not", "except", "excluding", "besides"))
-_LONGEST_DENIAL = 4
+_LONGEST_PHRASE = 4
 _MOST_BETWEEN = 4
 """Words that may stand between "not" and what it denies: "not the one from 1922"."""
 
@@ -158,16 +158,17 @@ class _Reader:
     def _keep(self, span: _Span, hedge: int | None) -> None:
         """A span behind a hedge of its clause is soft, and the hedge is part of it where nothing stands between."""
         if hedge is not None:
-            span = replace(span, claims=_soft(span.claims), start=self._start_with_hedge(span.start, hedge))
+            start = self._begin_of(self._lexis.hedges, span.start) if hedge == span.start else span.start
+            span = replace(span, claims=_soft(span.claims), start=start)
         self._spans.append(span)
 
-    def _start_with_hedge(self, start: int, hedge: int) -> int:
-        """Where the hedge before a span begins, if it is right before it."""
-        for size in (4, 3, 2, 1):
-            found = self._lexis.hedges.at(self._words, max(0, start - size))
-            if found is not None and found[0] == start and hedge == start:
-                return max(0, start - size)
-        return start
+    def _begin_of(self, phrases: Phrases[bool], end: int) -> int:
+        """Where the longest of these phrases begins that ends at a token; the token itself without one."""
+        for size in range(min(_LONGEST_PHRASE, end), 0, -1):
+            found = phrases.at(self._words, end - size)
+            if found is not None and found[0] == end:
+                return end - size
+        return end
 
     def _hedged(self, at: int, end: int, hedge: int | None) -> int | None:
         """A hedge right behind a span, with nothing of its clause following, softens that one; else it opens."""
@@ -187,7 +188,7 @@ class _Reader:
         if end is None or self._names_somebody(end):  # "Sir" before a known name is no stranger
             return
         if end > found[0] + 1 or not self._begins_a_name(found[0]):
-            self.strangers.append(_Stranger(self._denied_from(at), at, end, found[1]))
+            self.strangers.append(_Stranger(self._begin_of(self._lexis.denials, at), at, end, found[1]))
 
     def _mark_other(self, span: _Span) -> None:
         """`directed by Known Name or Someone Else`, also with "and"."""
@@ -210,14 +211,6 @@ class _Reader:
     def _begins_a_name(self, at: int) -> bool:
         """Whether somebody here is called so first: "starring Bill" is somebody, though not one."""
         return any(self._known.longest(name, self._words[at]) for name in self._lexis.wording.names)
-
-    def _denied_from(self, at: int) -> int:
-        """Where the denial begins that ends at a token; the token itself without one."""
-        for size in range(_LONGEST_DENIAL, 0, -1):
-            found = self._lexis.denials.at(self._words, at - size) if at >= size else None
-            if found is not None and found[0] == at:
-                return at - size
-        return at
 
     def _quoted(self, at: int) -> int | None:
         """Where what is quoted from here on ends."""
